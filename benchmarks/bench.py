@@ -2,7 +2,7 @@
 """benchmarks/bench.py - compares Sardonyx with ONNX Runtime and OpenVINO: latency, start, memory, error of models.
 
 usage: benchmarks/bench.py [MODEL ...] [--threads 1 2] [--seconds S] [--inputs N] [--json FILE] [--no-kernels]
-                           [--quantize] [--no-openvino] [--keep NOTE]
+                           [--quantize] [--bf16] [--no-openvino] [--keep NOTE]
 
 MODEL is a name, a family or a glob; "all" is the whole zoo; without one, a selection runs in less than five minutes.
 Each model has a process for the comparison, and one for each engine to measure its peak memory.
@@ -81,7 +81,7 @@ def measure_model(model, options, progress):
     for threads in options.threads:
         progress.say(f"{model.name}: {threads} thread{'s' * (threads > 1)}")
         job = {"model": model.name, "cores": cores_for(threads), "threads": threads, "seconds": options.seconds,
-               "inputs": options.inputs, "starts": threads == max(options.threads)}
+               "inputs": options.inputs, "starts": threads == max(options.threads), "bf16": options.bf16}
         measured = worker("engines.py", job, options.limit)
         if "failure" in measured:
             return result | measured
@@ -125,6 +125,8 @@ def parse():
     parser.add_argument("--no-kernels", dest="kernels", action="store_false", help="leave out the single nodes")
     parser.add_argument("--quantize", action="store_true",
                         help="also models of the zoo that our tool quantizes, against their float models")
+    parser.add_argument("--bf16", action="store_true", help="we with sardonyx.precision=bf16, against OpenVINO in its "
+                        "default precision (and ONNX Runtime in float32): errors are larger then")
     parser.add_argument("--no-openvino", dest="openvino", action="store_false", help="compare with ONNX Runtime alone")
     parser.add_argument("--no-memory", dest="memory", action="store_false", help="leave out peak memory")
     options = parser.parse_args()

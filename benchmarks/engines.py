@@ -1,6 +1,7 @@
 """benchmarks/engines.py - one process that runs one model on Sardonyx and its peers in turns; prints JSON.
 
-usage: engines.py JOB, where JOB is JSON: {"model", "cores", "threads", "inputs" (their number), "seconds", "starts"}.
+usage: engines.py JOB, where JOB is JSON: {"model", "cores", "threads", "inputs" (their number), "seconds", "starts",
+"bf16"}. With bf16 we compute products in it, and OpenVINO computes in the precision that it chooses itself.
 
 The peers are ONNX Runtime and, where it is on the path, OpenVINO. All engines get the same cores, threads and inputs,
 and another input in every run. They take turns: a turn waits until the idle workers of the engine before have stopped
@@ -25,13 +26,15 @@ SETTLED = 0.02  # share of a core that an idle process may use
 TURN_SECONDS = 0.03
 
 
-def open_session(engine, path, threads, level=None):
+def open_session(engine, path, threads, level=None, entries=()):
     """With the engine's defaults but the number of threads (and no messages below errors)."""
     options = engine.SessionOptions()
     options.intra_op_num_threads = threads
     options.log_severity_level = 3
     if level:
         options.graph_optimization_level = getattr(engine.GraphOptimizationLevel, level)
+    for key, value in entries:
+        options.add_session_config_entry(key, value)
     return engine.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
 
 
@@ -64,8 +67,8 @@ def others_use(since=None):
 
 
 class Comparison:
-    def __init__(self, path, feeds, threads, seconds):
-        self.path, self.feeds, self.threads, self.seconds = path, feeds, threads, seconds
+    def __init__(self, path, feeds, threads, seconds, bf16=False):
+        self.path, self.feeds, self.threads, self.seconds, self.bf16 = path, feeds, threads, seconds, bf16
         peer.require()
         self.modules = {name: __import__(name) for name in ENGINES}
         self.engines, self.refused = list(ENGINES), None
@@ -79,8 +82,9 @@ class Comparison:
 
     def open(self, name):
         if name == "openvino":
-            return openvino_engine.Session(self.path, self.threads)
-        return open_session(self.modules[name], self.path, self.threads)
+            return openvino_engine.Session(self.path, self.threads, None if self.bf16 else "f32")
+        entries = [("sardonyx.precision", "bf16")] if self.bf16 and name == "sardonyx" else ()
+        return open_session(self.modules[name], self.path, self.threads, entries=entries)
 
     def order(self, count):
         """The engines in the order of turn `count`: forward and backward in turns."""
@@ -154,12 +158,12 @@ def ratios(turns, name):
     return quartiles([theirs / ours for theirs, ours in zip(turns[name], turns["sardonyx"], strict=True)])
 
 
-def measure(path, feeds, threads, seconds, starts=True, table=None):
+def measure(path, feeds, threads, seconds, starts=True, table=None, bf16=False):
     """Everything this process finds out about one model, as a dictionary for JSON."""
     import compare_values
 
     _, usage = others_use()
-    comparison = Comparison(path, feeds, threads, seconds)
+    comparison = Comparison(path, feeds, threads, seconds, bf16)
     result = {}
     if starts:
         times, create = comparison.starts()
@@ -192,7 +196,7 @@ def main():
     os.sched_setaffinity(0, job["cores"])
     model = models.find(job["model"])
     print(json.dumps(measure(model.path(), model.feeds(job["inputs"]), job["threads"], job["seconds"],
-                             job.get("starts", True), models.model_zoo.TABLES.get(model.name))))
+                             job.get("starts", True), models.model_zoo.TABLES.get(model.name), job.get("bf16", False))))
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 """benchmarks/openvino_engine.py - OpenVINO's CPU device as a second peer: its installation, and its sessions.
 
 It is installed into a folder of its own, which only the processes that measure have on their path: `make test` and the
-package never see it. It computes in float32 (its default on CPUs with AMX or AVX512-BF16 is bfloat16), because the
-engines beside it do.
+package never see it. It computes in float32, because the engines beside it do, or else in its default precision, which
+is bfloat16 on CPUs with AMX or AVX512-BF16.
 """
 import importlib.util
 import os
@@ -35,11 +35,13 @@ def present():
 class Session:
     """A model on OpenVINO's CPU device with the part of InferenceSession's interface that benchmarks use."""
 
-    def __init__(self, path, threads):
+    def __init__(self, path, threads, precision="f32"):
+        """precision: None for OpenVINO's default."""
         import openvino
 
-        settings = {"INFERENCE_NUM_THREADS": threads, "INFERENCE_PRECISION_HINT": "f32", "PERFORMANCE_HINT": "LATENCY",
-                    "NUM_STREAMS": 1}
+        settings = {"INFERENCE_NUM_THREADS": threads, "PERFORMANCE_HINT": "LATENCY", "NUM_STREAMS": 1}
+        if precision:
+            settings["INFERENCE_PRECISION_HINT"] = precision
         self.model = openvino.Core().compile_model(str(path), "CPU", settings)
         self.request = self.model.create_infer_request()
 
