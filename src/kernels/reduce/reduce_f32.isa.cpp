@@ -49,7 +49,7 @@ struct MaxOf {  // a NaN, once in, stays
   static V Join(V acc, V x) {
     return (x > acc) | (x != x) ? x : acc;
   }
-  static Vec Step(Vec acc, Vec x) { return Join(acc, x); }
+  static Vec Step(Vec acc, Vec x) { return x != x ? x : Max(x, acc); }  // Max keeps its second operand if that is a NaN
   static float Step(float acc, float x) { return x > acc || x != x ? x : acc; }
   static double Join(double a, double b) { return b > a || b != b ? b : a; }
 };
@@ -60,7 +60,7 @@ struct MinOf {
   static V Join(V acc, V x) {
     return (x < acc) | (x != x) ? x : acc;
   }
-  static Vec Step(Vec acc, Vec x) { return Join(acc, x); }
+  static Vec Step(Vec acc, Vec x) { return x != x ? x : Min(x, acc); }
   static float Step(float acc, float x) { return x < acc || x != x ? x : acc; }
   static double Join(double a, double b) { return b < a || b != b ? b : a; }
 };
@@ -76,7 +76,8 @@ template <typename Op>
 #pragma GCC unroll 3
   for (int i = 4; i < kLanes; i += 4)
 #pragma GCC unroll 4
-    for (int chain = 0; chain < 4; ++chain) chains[chain] = Op::Join(chains[chain], static_cast<double>(lanes[i + chain]));
+    for (int chain = 0; chain < 4; ++chain)
+      chains[chain] = Op::Join(chains[chain], static_cast<double>(lanes[i + chain]));
   return Op::Join(Op::Join(chains[0], chains[1]), Op::Join(chains[2], chains[3]));
 }
 

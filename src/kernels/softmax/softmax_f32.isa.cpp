@@ -15,6 +15,9 @@ V Greater(V acc, V x) {
   return (x > acc) | (x != x) ? x : acc;
 }
 
+// The same, faster: Max keeps its second operand if that is a NaN.
+Vec GreaterOf(Vec acc, Vec x) { return x != x ? x : Max(x, acc); }
+
 // e^x for x <= 0, exactly 0 where masks put -inf.
 Vec ExpOfNegative(Vec x) { return x < Broadcast(-87.0f) ? Broadcast(0.0f) : Exp(x); }
 
@@ -22,17 +25,17 @@ float RowMax(const float* x, int64_t n) {
   Vec max = Broadcast(-kInfinity), max2 = max;
   int64_t i = 0;
   for (; i + 2 * kLanes <= n; i += 2 * kLanes) {
-    max = Greater(max, Load(x + i));
-    max2 = Greater(max2, Load(x + i + kLanes));
+    max = GreaterOf(max, Load(x + i));
+    max2 = GreaterOf(max2, Load(x + i + kLanes));
   }
-  max = Greater(max, max2);
+  max = GreaterOf(max, max2);
   if (n < kLanes) {
     float result = -kInfinity;
     for (; i < n; ++i) result = x[i] > result || x[i] != x[i] ? x[i] : result;
     return result;
   }
-  if (i + kLanes <= n) max = Greater(max, Load(x + i)), i += kLanes;
-  if (i < n) max = Greater(max, Load(x + n - kLanes));  // some of them once more
+  if (i + kLanes <= n) max = GreaterOf(max, Load(x + i)), i += kLanes;
+  if (i < n) max = GreaterOf(max, Load(x + n - kLanes));  // some of them once more
   return JoinHalves(max, [](auto a, auto b) { return Greater(a, b); });
 }
 
@@ -86,7 +89,7 @@ Vec Log(Vec x) {
 // One vector of columns.
 void ColumnVector(const float* x, int64_t n, int64_t stride, Lanes lanes, bool log, float* y) {
   Vec max = Broadcast(-kInfinity), sum = Broadcast(0);
-  for (int64_t i = 0; i < n; ++i) max = Greater(max, Load(x + i * stride, lanes));
+  for (int64_t i = 0; i < n; ++i) max = GreaterOf(max, Load(x + i * stride, lanes));
   constexpr int64_t kRows = 128;
   for (int64_t begin = 0; begin < n; begin += kRows) {
     Vec part = Broadcast(0);
