@@ -17,11 +17,12 @@ constexpr int64_t kThinRows = 8;    // with fewer rows packing B for the thin pa
 
 Path ChoosePath(const GemmF32Args& g, const TileF32Set& tiles) {
   if (g.m == 0 || g.n == 0 || g.batch == 0) return Path::kNothing;
-  if (g.packed_half != nullptr) return g.m == 1 ? Path::kPackedRow : Path::kTiles;
+  if (g.packed_half != nullptr) return g.m <= RowPanelsArgs::kRows ? Path::kPackedRows : Path::kTiles;
   const bool packed = g.packed_b != nullptr;
   const bool one_b = packed || (g.b_batch_stride == 0 && g.b_batch_offsets == nullptr) || g.batch == 1;
   if (g.k > 0 && g.k <= tiles.thin_k && g.m >= kThinRows && g.n > tiles.columns / 2 && one_b) return Path::kThin;
-  if (packed) return g.m == 1 ? Path::kPackedRow : Path::kTiles;
+  const bool few = g.m == 1 || (g.m <= RowPanelsArgs::kRows && g.n > tiles.columns / 2);  // a tile may be narrower
+  if (packed) return few ? Path::kPackedRows : Path::kTiles;
   const bool contiguous_b = g.trans_b || g.ldb == 1;
   const bool unit_c = g.ldc == 1 && (g.epilogue.residual == nullptr || g.epilogue.residual_stride <= 1);
   if (g.n == 1 && contiguous_b && unit_c && !g.trans_a) return Path::kColumn;

@@ -21,11 +21,11 @@ enum class BMode : std::uint8_t {
 
 enum class Path : std::uint8_t {
   kNothing,
-  kGemv,       // M = 1, row-major B
-  kPackedRow,  // M = 1, packed B
-  kDots,       // few rows, transposed B
-  kColumn,     // N = 1
-  kThin,       // K of a few
+  kGemv,        // M = 1, row-major B
+  kPackedRows,  // few rows, packed B
+  kDots,        // few rows, transposed B
+  kColumn,      // N = 1
+  kThin,        // K of a few
   kTiles,
 };
 

@@ -141,14 +141,43 @@ TEST(GemmF32, FewColumnsBeyondWholePanels) {
                       threads);
 }
 
-TEST(GemmF32, OneRowAgainstManyPanels) {
+TEST(GemmF32, FewRowsAgainstManyPanels) {
   ThreeInTurn threads;
   for (const TileF32Set* set : Sets())
-    for (const int64_t panels : {1, 2, 3, 4, 5, 9})
-      for (const bool trans_a : {false, true}) {
-        Check({1, panels * set->columns, 70, trans_a, false, true}, *set, threads);
-        Check({1, panels * set->columns - 5, 1500, trans_a, true, true}, *set, threads);
+    for (const int64_t m : {1, 2, 3, 4, 5, 6, 7, 8, 9})
+      for (const int64_t panels : {1, 2, 3, 4, 5, 9})
+        for (const bool trans_a : {false, true}) {
+          Check({m, panels * set->columns, 70, trans_a, false, true}, *set, threads);
+          if (m % 4 == 1) Check({m, panels * set->columns - 5, 1500, trans_a, true, true}, *set, threads);
+        }
+}
+
+// Drafted tokens are verified with the bits that one token at a time would have given.
+TEST(GemmF32, BitsOfARowDoNotDependOnTheRowsBesideIt) {
+  ThreeInTurn threads;
+  const int64_t n = 300, k = 700, rows = RowPanelsArgs::kRows;
+  const auto a = Random(static_cast<std::size_t>(rows * k), 1), b = Random(static_cast<std::size_t>(k * n), 2);
+  for (const TileF32Set* set : Sets()) {
+    Scratch packed(GemmF32PackedCount(k, n, set) * sizeof(float));
+    auto* copy = reinterpret_cast<float*>(packed.data());
+    PackGemmF32B(k, n, b.data(), n, false, copy, threads, set);
+    const auto product = [&](int64_t first, int64_t m) {
+      std::vector<float> y(static_cast<std::size_t>(m * n));
+      GemmF32Args g;
+      g.m = m, g.n = n, g.k = k, g.a = a.data() + first * k, g.lda = k, g.packed_b = copy, g.c = y.data(), g.ldc = n;
+      g.tiles = set;
+      GemmF32(g, threads, nullptr);
+      return y;
+    };
+    for (int64_t m = 2; m <= rows; ++m) {
+      const auto together = product(0, m);
+      for (int64_t row = 0; row < m; ++row) {
+        const auto alone = product(row, 1);
+        ASSERT_TRUE(std::equal(alone.begin(), alone.end(), together.begin() + row * n))
+            << Name(set->isa) << " row " << row << " of " << m;
       }
+    }
+  }
 }
 
 // Numbers of 16 bits and what they are as floats, every exponent and sign.
@@ -203,7 +232,7 @@ TEST(GemmF32, PackedInSixteenBits) {
   for (const TileF32Set* set : Sets())
     for (const HalfKind kind : {HalfKind::kFloat16, HalfKind::kBFloat16})
       for (const bool trans_b : {false, true}) {
-        for (const int64_t m : {1, 2, 20})
+        for (const int64_t m : {1, 2, 3, 4, 5, 6, 7, 8, 9, 20})
           for (const int64_t n : {1, 31, 65, 300}) CheckHalf(m, n, 70, trans_b, kind, *set);
         CheckHalf(1, 40, 1500, trans_b, kind, *set);
         CheckHalf(15, 40, 1500, trans_b, kind, *set);

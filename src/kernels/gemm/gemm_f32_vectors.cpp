@@ -64,28 +64,36 @@ void RunColumn(const GemmF32Args& g, Parallel& parallel) {
   });
 }
 
-// M = 1, packed B: groups of panels are read side by side, so that several sums run at once and memory sees several
-// streams.
-void RunPackedRow(const GemmF32Args& g, const Plan& plan, Parallel& parallel) {
+// Few rows, packed B: groups of panels are read side by side, so that several sums run at once and memory sees several
+// streams. The groups are a multiple of the threads, so that all end at once.
+void RunPackedRows(const GemmF32Args& g, const Plan& plan, Parallel& parallel) {
   const TileF32Set& tiles = Tiles(g.tiles);
   const int64_t few = plan.mode == BMode::kHalf ? 0 : FewColumns(g.k, g.n, tiles);
   const int64_t panels = plan.panels - (few > 0 ? 1 : 0);
-  constexpr int64_t kPanels = TileF32Set::kRowPanels, kMaxWidth = 64;
-  const int64_t groups = CeilDiv(panels, kPanels), a_stride = g.trans_a ? g.lda : 1;
+  constexpr int64_t kMaxWidth = 64, kStride = RowPanelsArgs::kPanels * kMaxWidth;
+  const int64_t threads = parallel.ThreadCount();
+  const int64_t groups = std::min(panels, CeilDiv(CeilDiv(panels, RowPanelsArgs::kPanels), threads) * threads);
   ForColumns(g, groups + (few > 0 ? 1 : 0), 1, parallel, [&](int64_t item, int64_t group, int64_t) {
+    float sums[RowPanelsArgs::kRows * kStride];
     const float* a = g.a + AOffset(g, item);
-    float sums[kPanels * kMaxWidth];
-    const int64_t here = std::min(kPanels, panels - group * kPanels);
-    const int64_t first = std::min(group * kPanels, panels) * tiles.columns, at = BOffset(g, item) + first * g.k;
-    const int64_t count = group == groups ? few : std::min(here * tiles.columns, g.n - first);
+    const int64_t begin = group == groups ? panels : panels * group / groups;
+    const int64_t end = group == groups ? panels : panels * (group + 1) / groups;
+    const int64_t first = begin * tiles.columns, at = BOffset(g, item) + first * g.k;
+    const int64_t count = group == groups ? few : std::min((end - begin) * tiles.columns, g.n - first);
+    const int64_t row_stride = g.trans_a ? 1 : g.lda, k_stride = g.trans_a ? g.lda : 1;
+    const RowPanelsArgs t = {g.k, g.m, end - begin, a, row_stride, k_stride, sums, kStride};
     if (group == groups) {
-      for (int64_t j = 0; j < few; ++j) tiles.gemv(g.k, 1, a, a_stride, g.packed_b + at + j * g.k, 1, sums + j);
+      for (int64_t row = 0; row < g.m; ++row)
+        for (int64_t j = 0; j < few; ++j)
+          tiles.gemv(g.k, 1, a + row * row_stride, k_stride, g.packed_b + at + j * g.k, 1, sums + row * kStride + j);
     } else if (plan.mode == BMode::kHalf) {
-      tiles.row_panels_half(g.half_kind, g.k, here, a, a_stride, g.packed_half + at, sums);
+      tiles.row_panels_half(t, g.half_kind, g.packed_half + at);
     } else {
-      tiles.row_panels(g.k, here, a, a_stride, g.packed_b + at, sums);
+      tiles.row_panels(t, g.packed_b + at);
     }
-    tiles.finish_row(sums, count, RowOf(g, item, 0, first), g.c + item * g.c_batch_stride + first);
+    for (int64_t row = 0; row < g.m; ++row)
+      tiles.finish_row(sums + row * kStride, count, RowOf(g, item, row, first),
+                       g.c + item * g.c_batch_stride + row * g.ldc + first);
   });
 }
 
@@ -170,8 +178,8 @@ void RunVectors(const GemmF32Args& g, const Plan& plan, Parallel& parallel) {
   switch (plan.path) {
     case Path::kGemv:
       return RunGemv(g, parallel);
-    case Path::kPackedRow:
-      return RunPackedRow(g, plan, parallel);
+    case Path::kPackedRows:
+      return RunPackedRows(g, plan, parallel);
     case Path::kDots:
       return RunDots(g, parallel);
     case Path::kColumn:

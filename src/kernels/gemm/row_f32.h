@@ -16,10 +16,8 @@ namespace sardonyx::kernels {
   void Dots(std::int64_t k, std::int64_t n, const float* a, const float* b, std::ptrdiff_t ldb, float* sums);         \
   void Transpose(std::int64_t rows, std::int64_t columns, const float* src, std::ptrdiff_t src_stride, float* dst,    \
                  std::ptrdiff_t dst_stride);                                                                          \
-  void RowPanels(std::int64_t k, std::int64_t panels, const float* a, std::ptrdiff_t a_stride, const float* b,        \
-                 float* sums);                                                                                        \
-  void RowPanelsHalf(HalfKind kind, std::int64_t k, std::int64_t panels, const float* a, std::ptrdiff_t a_stride,     \
-                     const std::uint16_t* b, float* sums);                                                            \
+  void RowPanels(const RowPanelsArgs& args, const float* b);                                                          \
+  void RowPanelsHalf(const RowPanelsArgs& args, HalfKind kind, const std::uint16_t* b);                               \
   void Widen(HalfKind kind, std::int64_t count, const std::uint16_t* src, float* dst);                                \
   void ColumnsOf(std::int64_t k, std::int64_t rows, std::int64_t columns, const float* a, std::ptrdiff_t lda,         \
                  const float* b, std::ptrdiff_t ldb, float* sums);                                                    \

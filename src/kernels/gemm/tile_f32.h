@@ -57,13 +57,28 @@ struct ThinArgs {
   std::ptrdiff_t ldc;
 };
 
+// sums[r * stride + p * nr + j] = sum over i of a[r * row_stride + i * k_stride] * b[p][i][j] for r < rows, p < panels;
+// b: packed panels, read once for all rows. A row's sum does not depend on the rows beside it.
+struct RowPanelsArgs {
+  static constexpr std::int64_t kRows = 8;
+  static constexpr std::int64_t kPanels = 4;
+
+  std::int64_t k;
+  std::int64_t rows;    // 1..kRows
+  std::int64_t panels;  // 1..kPanels
+  const float* a;
+  std::ptrdiff_t row_stride;
+  std::ptrdiff_t k_stride;
+  float* sums;
+  std::ptrdiff_t stride;
+};
+
 using TileF32Fn = void(const TileF32Args&);
 
 struct TileBf16Set;  // kernels/gemm/tile_bf16.h
 
 struct TileF32Set {
   static constexpr std::int64_t kMaxColumns = 3;  // of columns_of
-  static constexpr std::int64_t kRowPanels = 4;   // of row_panels
 
   Isa isa;
   std::int64_t rows;         // the tallest tile
@@ -84,12 +99,9 @@ struct TileF32Set {
                std::ptrdiff_t ldb, float* sums);
   // sums[j] = sum over i of a[i] * b[j * ldb + i], j < n: dot products
   void (*dots)(std::int64_t k, std::int64_t n, const float* a, const float* b, std::ptrdiff_t ldb, float* sums);
-  // sums[p * nr + j] = sum over i of a[i * a_stride] * b[p][i][j] for p < panels <= kRowPanels; b: packed panels
-  void (*row_panels)(std::int64_t k, std::int64_t panels, const float* a, std::ptrdiff_t a_stride, const float* b,
-                     float* sums);
+  void (*row_panels)(const RowPanelsArgs& args, const float* b);
   // The same from panels in 16 bits.
-  void (*row_panels_half)(HalfKind kind, std::int64_t k, std::int64_t panels, const float* a, std::ptrdiff_t a_stride,
-                          const std::uint16_t* b, float* sums);
+  void (*row_panels_half)(const RowPanelsArgs& args, HalfKind kind, const std::uint16_t* b);
   // dst[i] = src[i] as float; count is a multiple of nr
   void (*widen)(HalfKind kind, std::int64_t count, const std::uint16_t* src, float* dst);
   // sums[r * columns + j] = sum over i of a[r * lda + i] * b[j * ldb + i], r < rows, j < columns <= kMaxColumns

@@ -129,7 +129,7 @@ inline Vec LoadBFloat16(const std::uint16_t* p) {
   const __m256i wide = _mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
   return _mm256_castsi256_ps(_mm256_slli_epi32(wide, 16));
 #else
-  IntVec bits;
+  IntVec bits = {};
   for (int i = 0; i < kLanes; ++i) bits[i] = static_cast<int>(static_cast<std::uint32_t>(p[i]) << 16);
   Vec v;
   std::memcpy(&v, &bits, sizeof v);
@@ -144,7 +144,7 @@ inline Vec LoadFloat16(const std::uint16_t* p) {
 #else
   // Exponent and fraction moved to their places and scaled by 2^112: right for denormals, too. Infinity and NaN have
   // the largest exponent of both formats.
-  Vec v;
+  Vec v = {};
   for (int i = 0; i < kLanes; ++i) {
     const std::uint32_t half = p[i], magnitude = (half & 0x7FFFu) << 13;
     float x;
