@@ -1,6 +1,6 @@
 // kernels/nbits/nbits.cpp - packs weights of few bits, and loops over their panels.
 //
-// With 8-bit activations (where allowed, and the CPU has VNNI or AVX2), or with at most kNBitsRowsF32 rows of floats,
+// With 8-bit activations (where allowed, and the CPU has VNNI or AVX2), or with at most kNBitsRows rows of floats,
 // the panels are streamed once per group of rows. With more rows of floats, blocks of two panels are unpacked to floats
 // for the f32 tile.
 #include "kernels/nbits/nbits.h"
@@ -76,7 +76,7 @@ Plan MakePlan(const NBitsArgs& g, int threads) {
   Plan p;
   p.panels = CeilDiv(g.shape.n, set.lanes);
   p.int8 = g.int8_activations && set.has_int8;
-  p.widen = !p.int8 && g.m > kNBitsRowsF32;
+  p.widen = !p.int8 && g.m > kNBitsRows;
   p.threads = g.m * g.shape.n * g.shape.k < kSerialWork ? 1 : std::max(1, threads);
   const int64_t blocks = g.shape.blocks();
   // Loads of whole vectors may read past the last block.
@@ -146,7 +146,7 @@ class Product {
     t.y_stride = g_.ldy;
     t.columns = std::min(set_.lanes, g_.shape.n - panel * set_.lanes);
     t.bias = g_.bias != nullptr ? g_.bias + panel * set_.lanes : nullptr;
-    const int64_t most = plan_.int8 ? kNBitsRowsInt8 : kNBitsRowsF32;
+    const int64_t most = plan_.int8 ? kNBitsRows : set_.f32_rows;
     const int64_t parts = CeilDiv(g_.m, most);
     for (int64_t i = 0; i < parts; ++i) {
       const int64_t m = g_.m * i / parts, rows = g_.m * (i + 1) / parts - m;

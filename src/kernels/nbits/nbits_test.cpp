@@ -77,7 +77,7 @@ TEST(NBits, MatchesFloat64ForAllBitsBlocksAndEdges) {
   for (const int bits : {2, 4, 8}) {
     for (const int64_t block : {16, 32, 128}) {
       for (const bool zeros : {false, true}) {
-        for (const int64_t m : {1, 4, 5, 29}) {
+        for (const int64_t m : {1, 2, 3, 4, 5, 6, 7, 8, 9, 29}) {
           const Problem p({.n = 37, .k = 200, .block = block, .bits = bits, .has_zeros = zeros}, m, 11);
           ForEachIsa([&](const NBitsSet& set, const TileF32Set& tiles) {
             Serial serial;
@@ -94,7 +94,7 @@ TEST(NBits, MatchesFloat64ForAllBitsBlocksAndEdges) {
 TEST(NBits, RoundsActivationsToBytesWhereAllowed) {
   for (const int bits : {2, 4, 8}) {
     for (const bool zeros : {false, true}) {
-      for (const int64_t m : {1, 7, 19}) {
+      for (const int64_t m : {1, 2, 3, 4, 5, 6, 7, 8, 19}) {
         const Problem p({.n = 20, .k = 300, .block = 32, .bits = bits, .has_zeros = zeros}, m, 4);
         ForEachIsa([&](const NBitsSet& set, const TileF32Set& tiles) {
           Serial serial;

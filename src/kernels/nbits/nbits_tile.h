@@ -12,8 +12,7 @@
 
 namespace sardonyx::kernels {
 
-inline constexpr int kNBitsRowsInt8 = 8;  // rows of one call
-inline constexpr int kNBitsRowsF32 = 4;
+inline constexpr int kNBitsRows = 8;  // rows of one call, at most
 
 struct NBitsTileArgs {
   const std::byte* panel = nullptr;
@@ -35,9 +34,10 @@ using NBitsTileFn = void(const NBitsTileArgs&);
 struct NBitsSet {
   Isa isa;
   std::int64_t lanes;
-  bool has_int8;                         // false: no call of int8
-  NBitsTileFn* int8[3][kNBitsRowsInt8];  // by bits (2, 4, 8) and rows - 1
-  NBitsTileFn* f32[3][kNBitsRowsF32];
+  bool has_int8;                     // false: no call of int8
+  NBitsTileFn* int8[3][kNBitsRows];  // by bits (2, 4, 8) and rows - 1
+  std::int64_t f32_rows;             // of one call of f32: as many sums as the registers hold
+  NBitsTileFn* f32[3][kNBitsRows];
   // dst[k * dst_stride + column] = the weights of blocks [0, blocks) as floats
   void (*widen[3])(const std::byte* panel, std::int64_t blocks, std::int64_t groups, bool has_offsets, float* dst,
                    std::ptrdiff_t dst_stride);

@@ -15,13 +15,22 @@ constexpr ptrdiff_t kVectorBytes = 4 * kLanes;
 template <int kBits>
 constexpr float kMiddle = 1 << (kBits - 1);
 
+// 0 - 8, 1 - 8, ...: what four bits stand for.
+inline Vec FourBits() {
+  Vec v = Broadcast(0);
+  for (int i = 0; i < kLanes; ++i) v[i] = static_cast<float>(i - 8);
+  return v;
+}
+
 inline Vec LoadFloats(const std::byte* p) { return Load(reinterpret_cast<const float*>(p)); }
 
-// Walks over the blocks of a panel.
+// Walks over the blocks of a panel. Panels follow each other, and are short: what comes is asked for early.
+constexpr ptrdiff_t kAhead = 4096;
 struct Block {
   Vec scale, offset;
   const std::byte* groups;
 };
+template <bool kPrefetch = false>
 inline Block ReadBlock(const std::byte** p, bool has_offsets, int64_t groups) {
   Block b;
   b.scale = LoadFloats(*p);
@@ -33,6 +42,8 @@ inline Block ReadBlock(const std::byte** p, bool has_offsets, int64_t groups) {
   }
   b.groups = *p;
   *p += groups * kVectorBytes;
+  if (kPrefetch)
+    for (int64_t i = 0; i <= groups; ++i) Prefetch(reinterpret_cast<const char*>(b.groups) + kAhead + i * kVectorBytes);
   return b;
 }
 
@@ -55,7 +66,7 @@ void TileInt8(const NBitsTileArgs& t) {
   const std::byte *p = t.panel, *a = t.a;
   const UintVec mask = BroadcastInt(kMask);
   for (int64_t i = 0; i < t.blocks; ++i) {
-    const Block b = ReadBlock(&p, t.has_offsets, t.groups);
+    const Block b = ReadBlock<true>(&p, t.has_offsets, t.groups);
     UintVec acc[R];
 #pragma GCC unroll 8
     for (ptrdiff_t r = 0; r < R; ++r) acc[r] = UintVec{};
@@ -156,9 +167,10 @@ void TileInt8Pairs(const NBitsTileArgs& t) {
   t.groups % 2 == 0 ? TilePairs<kBits, R, 2>(t) : TilePairs<kBits, R, 1>(t);
 }
 
-// Weight `part`, `byte` of each lane, minus the middle of the range.
+// The weight of kBits from bit `shift` of each lane, minus the middle of the range.
 template <int kBits>
 inline Vec Unpack(UintVec packed, int shift) {
+  if constexpr (kHasLookUp && kBits == 4) return LookUp(FourBits(), packed >> shift);
   const UintVec w = (packed >> shift) & BroadcastInt((1u << kBits) - 1);
   return __builtin_convertvector((IntVec)w, Vec) - Broadcast(kMiddle<kBits>);
 }
@@ -167,7 +179,7 @@ template <int kBits, int R>
 void TileF32(const NBitsTileArgs& t) {
   constexpr int kParts = 8 / kBits;
   Vec sum[R];
-#pragma GCC unroll 4
+#pragma GCC unroll 8
   for (ptrdiff_t r = 0; r < R; ++r) sum[r] = Broadcast(0);
   const std::byte* p = t.panel;
   const float* a = reinterpret_cast<const float*>(t.a);
@@ -175,7 +187,7 @@ void TileF32(const NBitsTileArgs& t) {
   for (int64_t i = 0; i < t.blocks; ++i) {
     const Block b = ReadBlock(&p, t.has_offsets, t.groups);
     Vec acc[R][2];
-#pragma GCC unroll 4
+#pragma GCC unroll 8
     for (ptrdiff_t r = 0; r < R; ++r) acc[r][0] = acc[r][1] = Broadcast(0);
     for (int64_t g = 0; g < t.groups; ++g) {
       const UintVec packed = LoadInt(b.groups + g * kVectorBytes);
@@ -184,12 +196,12 @@ void TileF32(const NBitsTileArgs& t) {
 #pragma GCC unroll 4
         for (int byte = 0; byte < 4; ++byte) {
           const Vec w = Unpack<kBits>(packed, 8 * byte + kBits * part);
-#pragma GCC unroll 4
+#pragma GCC unroll 8
           for (ptrdiff_t r = 0; r < R; ++r) acc[r][byte & 1] += Broadcast(a[r * row + 4 * part + byte]) * w;
         }
       a += 4 * kParts;
     }
-#pragma GCC unroll 4
+#pragma GCC unroll 8
     for (ptrdiff_t r = 0; r < R; ++r) {
       sum[r] += b.scale * (acc[r][0] + acc[r][1]);
       if (t.has_offsets) sum[r] -= b.offset * Broadcast(t.a_sums[r * t.a_block_stride + i]);
@@ -216,12 +228,21 @@ void Widen(const std::byte* panel, int64_t blocks, int64_t groups, bool has_offs
   }
 }
 
-float MaxLane(Vec v) {
-  float lanes[kLanes];
-  Store(lanes, v);
-  float max = lanes[0];
-  for (int i = 1; i < kLanes; ++i) max = lanes[i] > max ? lanes[i] : max;
-  return max;
+// Lane i of the result is lane i ^ D.
+template <ptrdiff_t D, ptrdiff_t... I>
+inline Vec SwapLanes(Vec v, std::integer_sequence<ptrdiff_t, I...>) {
+  return __builtin_shufflevector(v, v, (I ^ D)...);
+}
+template <ptrdiff_t D>
+inline Vec SwapLanes(Vec v) {
+  return SwapLanes<D>(v, std::make_integer_sequence<ptrdiff_t, kLanes>());
+}
+
+// f over all lanes, in every lane: shuffles, so that the blocks of a row overlap.
+template <ptrdiff_t D = kLanes / 2, typename F>
+inline Vec OverLanes(Vec v, F f) {
+  if constexpr (D == 0) return v;
+  if constexpr (D > 0) return OverLanes<D / 2>(f(v, SwapLanes<D>(v)), f);
 }
 
 void RoundRow(const float* a, int64_t k, int64_t block, std::int8_t* out, float* scales, float* sums) {
@@ -229,7 +250,8 @@ void RoundRow(const float* a, int64_t k, int64_t block, std::int8_t* out, float*
   for (int64_t begin = 0; begin < k; begin += block, ++scales, ++sums) {
     Vec max = Broadcast(0);
     for (int64_t i = begin; i < begin + block; i += kLanes) max = Max(max, Abs(Load(a + i, FirstLanes(k - i))));
-    const float largest = MaxLane(max), factor = largest == 0 ? 0 : 127 / largest;
+    const float largest = OverLanes(max, [](Vec x, Vec y) { return Max(x, y); })[0];
+    const float factor = largest == 0 ? 0 : 127 / largest;
     Vec sum = Broadcast(0);
     for (int64_t i = begin; i < begin + block; i += kLanes) {
       const Vec q = RoundToInteger(Load(a + i, FirstLanes(k - i)) * Broadcast(factor));
@@ -238,7 +260,7 @@ void RoundRow(const float* a, int64_t k, int64_t block, std::int8_t* out, float*
       std::memcpy(out + i, &bytes, sizeof bytes);
     }
     *scales = largest / 127;
-    *sums = Sum(sum);
+    *sums = OverLanes(sum, [](Vec x, Vec y) { return x + y; })[0];
   }
 }
 
@@ -256,22 +278,30 @@ constexpr NBitsTileFn* Int8() {
   return TileInt8<kBits, R>;
 }
 
-template <int... I, int... J>
-constexpr NBitsSet MakeSet(bool has_int8, std::integer_sequence<int, I...>, std::integer_sequence<int, J...>) {
+// Two vectors of sums for each row, beside what unpacks the weights.
+constexpr int kRowsF32 = kLanes == 16 ? 8 : 4;
+template <int kBits, int R>
+constexpr NBitsTileFn* F32() {
+  if constexpr (R <= kRowsF32) return TileF32<kBits, R>;
+  return nullptr;
+}
+
+template <int... I>
+constexpr NBitsSet MakeSet(bool has_int8, std::integer_sequence<int, I...>) {
   return {.isa = Isa::SDX_ISA,
           .lanes = kLanes,
           .has_int8 = has_int8,
           .int8 = {{Int8<2, I + 1>()...}, {Int8<4, I + 1>()...}, {Int8<8, I + 1>()...}},
-          .f32 = {{TileF32<2, J + 1>...}, {TileF32<4, J + 1>...}, {TileF32<8, J + 1>...}},
+          .f32_rows = kRowsF32,
+          .f32 = {{F32<2, I + 1>()...}, {F32<4, I + 1>()...}, {F32<8, I + 1>()...}},
           .widen = {Widen<2>, Widen<4>, Widen<8>},
           .round_row = RoundRow,
           .sum_row = SumRow};
 }
 
-constexpr std::make_integer_sequence<int, kNBitsRowsInt8> kRowsInt8;
-constexpr std::make_integer_sequence<int, kNBitsRowsF32> kRowsF32;
-constexpr NBitsSet kOfIsa = MakeSet(kHasSmallBytes, kRowsInt8, kRowsF32);
-constexpr NBitsSet kBytes = MakeSet(kMayHaveVnni, kRowsInt8, kRowsF32);
+constexpr std::make_integer_sequence<int, kNBitsRows> kRows;
+constexpr NBitsSet kOfIsa = MakeSet(kHasSmallBytes, kRows);
+constexpr NBitsSet kBytes = MakeSet(kMayHaveVnni, kRows);
 
 }  // namespace
 

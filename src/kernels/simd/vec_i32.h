@@ -32,9 +32,15 @@ inline UintVec DotBytes(UintVec sum, UintVec unsigned_a, UintVec signed_b) {
   return sum;
 }
 
+constexpr bool kHasLookUp = true;
+// table[index % 16] for each lane
+inline Vec LookUp(Vec table, UintVec index) { return _mm512_maskz_permutexvar_ps(0xFFFF, (__m512i)index, table); }
+
 #else
 
 constexpr bool kMayHaveVnni = false;
+constexpr bool kHasLookUp = false;
+inline Vec LookUp(Vec table, UintVec) { return table; }  // never called
 
 inline UintVec LoadInt(const void* p) {
   UintVec v;
