@@ -224,6 +224,7 @@ class Attention {
         f->keys = step, f->size = a_.size;
         f->q = q + r * q_stride_, f->q_stride = q_stride_;
         f->kv = keys.data, f->kv_stride = keys.stride;
+        if (r == 0 && a_.to_floats == nullptr) f->ahead = kFewKeys * keys.stride;
         f->y = scores + r * score_stride_ + j, f->y_stride = score_stride_;
         rows_.few_scores(*f);
       });
@@ -242,6 +243,7 @@ class Attention {
         f->keys = step, f->size = a_.value_size;
         f->q = scores + r * score_stride_ + j, f->q_stride = score_stride_;
         f->kv = values.data, f->kv_stride = values.stride;
+        if (r == 0 && a_.to_floats == nullptr) f->ahead = kFewKeys * values.stride;
         f->y = sums + r * value_stride_, f->y_stride = value_stride_;
         rows_.few_values(*f);
       });

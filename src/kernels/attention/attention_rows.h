@@ -35,6 +35,9 @@ struct FewArgs {
   std::ptrdiff_t q_stride = 0;
   const float* kv = nullptr;  // [keys][kv_stride]
   std::ptrdiff_t kv_stride = 0;
+  // So many floats further are those that will be read next: they are asked for, where it is not 0. The processor's own
+  // prefetching stops at pages, which hold 16 keys of 64 floats.
+  std::ptrdiff_t ahead = 0;
   float* y = nullptr;  // few_scores: [rows][y_stride] over keys; few_values: [rows][y_stride] over size
   std::ptrdiff_t y_stride = 0;
 };

@@ -120,6 +120,9 @@ void FourScores(const FewArgs& a, int64_t j) {
     Vec kv[4];
 #pragma GCC unroll 4
     for (int i = 0; i < 4; ++i) kv[i] = Load(k[i] + c);
+    if (a.ahead != 0)
+#pragma GCC unroll 4
+      for (int i = 0; i < 4; ++i) Prefetch(reinterpret_cast<const char*>(k[i] + c + a.ahead));
 #pragma GCC unroll 4
     for (int r = 0; r < R; ++r) {
       const Vec q = Load(a.q + r * a.q_stride + c);
@@ -139,7 +142,7 @@ void FourScores(const FewArgs& a, int64_t j) {
 #pragma GCC unroll 4
   for (int r = 0; r < R; ++r) {
     const Quad all = SumLanes(acc[r][0], acc[r][1], acc[r][2], acc[r][3]);
-    std::memcpy(a.y + r * a.y_stride + j, &all, static_cast<std::size_t>(keys) * sizeof(float));
+    StoreFirst(a.y + r * a.y_stride + j, all, keys);
   }
 }
 
@@ -163,6 +166,9 @@ void SumColumns(const FewArgs& a, int64_t c) {
 #pragma GCC unroll 4
     for (int i = 0; i + 1 < V; ++i) kv[i] = Load(v + i * kLanes);
     kv[V - 1] = Load(v + (V - 1) * kLanes, lanes);
+    if (a.ahead != 0)
+#pragma GCC unroll 4
+      for (int i = 0; i < V; ++i) Prefetch(reinterpret_cast<const char*>(v + i * kLanes + a.ahead));
 #pragma GCC unroll 4
     for (int r = 0; r < R; ++r) {
       const Vec p = Broadcast(a.q[r * a.q_stride + j]);

@@ -44,7 +44,7 @@ void DotRows(int64_t k, int64_t rows, const float* a, const float* b, ptrdiff_t 
     for (ptrdiff_t r = 0; r < 4; ++r) acc[r][0] += a0 * Load(row[r] + i, lanes);
   }
   const Quad all = SumLanes(acc[0][0] + acc[0][1], acc[1][0] + acc[1][1], acc[2][0] + acc[2][1], acc[3][0] + acc[3][1]);
-  std::memcpy(sums, &all, static_cast<std::size_t>(rows) * sizeof(float));
+  StoreFirst(sums, all, rows);
 }
 
 // A transposition of so few rows that the result is one stream: dst[c * R + r] = src[r * src_stride + c].

@@ -175,11 +175,28 @@ inline void Transpose(Quad (&r)[4]) {
   r[3] = __builtin_shufflevector(c, d, 2, 3, 6, 7);
 }
 
-// The sums of the lanes of four vectors.
+// Of every four lanes of a, then of b, the first and third (kFirst = 0), or the second and fourth (1).
+template <ptrdiff_t kFirst, ptrdiff_t... I>
+inline Vec EverySecond(Vec a, Vec b, std::integer_sequence<ptrdiff_t, I...>) {
+  return __builtin_shufflevector(a, b, (I / 4 * 4 + I % 2 * 2 + kFirst + I % 4 / 2 * kLanes)...);
+}
+inline Vec SumNeighbours(Vec a, Vec b) {
+  constexpr std::make_integer_sequence<ptrdiff_t, kLanes> kAll;
+  return EverySecond<0>(a, b, kAll) + EverySecond<1>(a, b, kAll);
+}
+
+// The sums of the lanes of four vectors, which share one vector as early as they can.
 inline Quad SumLanes(Vec a, Vec b, Vec c, Vec d) {
-  Quad r[4] = {FoldToQuad(a), FoldToQuad(b), FoldToQuad(c), FoldToQuad(d)};
-  Transpose(r);
-  return (r[0] + r[1]) + (r[2] + r[3]);
+  return FoldToQuad(SumNeighbours(SumNeighbours(a, b), SumNeighbours(c, d)));
+}
+
+// Stores the first `count` of four numbers, 1 to 4, without a call for a size that the compiler does not know.
+inline void StoreFirst(float* p, Quad v, int64_t count) {
+  if (count == 4) {
+    std::memcpy(p, &v, sizeof v);
+    return;
+  }
+  for (int64_t i = 0; i < count; ++i) p[i] = v[i];
 }
 
 // The compiler must make this value, and knows nothing of it afterwards: no operation is fused across it or folded
