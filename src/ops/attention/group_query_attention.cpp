@@ -263,13 +263,14 @@ class GroupQuery {
       const Heads rows = BlocksOfHeads(n_.batch, state_.kv_heads, n_.queries, n_.size);
       Place(news.k, news.heads, io.In<float>(kKNorm), true, keys, rows, false, io);
       Place(news.v, news.heads, nullptr, false, values, rows, false, io);
-      StoreHalves(kPastK, kPresentK, keys, store);
-      return StoreHalves(kPastV, kPresentV, values, store);
+      CopyPasts(HalvesOf(kPastK), static_cast<std::uint16_t*>(c_.Output(kPresentK).data), HalvesOf(kPastV),
+                static_cast<std::uint16_t*>(c_.Output(kPresentV).data), store);
+      StoreHalves(kPresentK, keys, store);
+      return StoreHalves(kPresentV, values, store);
     }
     const bool integers = state_.cache_bits != 0;
     if (!integers) {
-      CopyPast(io.In<float>(kPastK), keys, store);
-      CopyPast(io.In<float>(kPastV), values, store);
+      CopyPasts(io.In<float>(kPastK), keys, io.In<float>(kPastV), values, store);
     }
     Place(news.k, news.heads, io.In<float>(kKNorm), true, keys, store, true, io);
     Place(news.v, news.heads, nullptr, false, values, store, true, io);
@@ -279,26 +280,33 @@ class GroupQuery {
     }
   }
 
-  // Rows of the past, and zeros behind the new rows.
+  // Rows of the past of keys and values, and zeros behind the new rows.
   template <typename T>
-  void CopyPast(const T* past, T* to, const Heads& store) const {
-    const bool shared = past == to;
-    c_.parallel().For(n_.batch * state_.kv_heads, 1, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t i = begin; i < end; ++i) {
-        const std::int64_t b = i / state_.kv_heads, rows = CachedRows(b);
-        T* head = to + store.Offset(b, i % state_.kv_heads);
-        if (shared) continue;
-        if (past != nullptr) std::copy_n(past + i * n_.past_rows * n_.size, rows * n_.size, head);
-        std::fill_n(head + (rows + n_.queries) * n_.size, (n_.rows - rows - n_.queries) * n_.size, T{});
-      }
+  void CopyPasts(const T* past_k, T* keys, const T* past_v, T* values, const Heads& store) const {
+    if (past_k == keys && past_v == values) return;
+    const std::int64_t heads = n_.batch * state_.kv_heads;
+    c_.parallel().For(2 * heads, 1, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i)
+        i < heads ? CopyPast(past_k, keys, i, store) : CopyPast(past_v, values, i - heads, store);
     });
   }
+  // Of head i of the batch.
+  template <typename T>
+  void CopyPast(const T* past, T* to, std::int64_t i, const Heads& store) const {
+    if (past == to) return;
+    const std::int64_t b = i / state_.kv_heads, rows = CachedRows(b);
+    T* head = to + store.Offset(b, i % state_.kv_heads);
+    if (past != nullptr) std::copy_n(past + i * n_.past_rows * n_.size, rows * n_.size, head);
+    std::fill_n(head + (rows + n_.queries) * n_.size, (n_.rows - rows - n_.queries) * n_.size, T{});
+  }
 
-  // The past and the new rows in 16 bits.
-  void StoreHalves(std::size_t past, std::size_t present, const float* news, const Heads& store) const {
-    const auto* from = c_.HasInput(past) ? static_cast<const std::uint16_t*>(c_.Input(past).data) : nullptr;
+  const std::uint16_t* HalvesOf(std::size_t past) const {
+    return c_.HasInput(past) ? static_cast<const std::uint16_t*>(c_.Input(past).data) : nullptr;
+  }
+
+  // The new rows in 16 bits, behind the past.
+  void StoreHalves(std::size_t present, const float* news, const Heads& store) const {
     auto* to = static_cast<std::uint16_t*>(c_.Output(present).data);
-    CopyPast(from, to, store);
     kernels::FromFloatsFn* round = kernels::FromFloats(c_.Output(present).dtype);
     const std::int64_t count = n_.queries * n_.size;
     for (std::int64_t i = 0; i < n_.batch * state_.kv_heads; ++i) {
