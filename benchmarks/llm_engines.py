@@ -5,10 +5,10 @@ llama_cpp.
 
 Each line of the input is JSON, and so is each line of the answer: {"tokens": [...], "one_by_one": bool} runs over the
 tokens, at once (long prompts in parts, for the memory of their scores) or in steps, and answers {"seconds": [of each
-run], "scores": of the last token}; {"begin": true} starts another generation; {"peak": true} asks for {"peak_mb"}: the
-most memory since the engine was imported. CACHE is how ONNX engines keep keys and values: "growing", each run's
-`present` is the `past` of the next one, or "shared", both are one buffer of CAPACITY tokens. Scores are as many as the
-check needs (SCORES).
+run], "scores": of the last token}; with "repeat": N the run at once is made N times from the same cache, which stays as
+it is; {"begin": true} starts another generation; {"peak": true} asks for {"peak_mb"}: the most memory since the engine
+was imported. CACHE is how ONNX engines keep keys and values: "growing", each run's `present` is the `past` of the next
+one, or "shared", both are one buffer of CAPACITY tokens. Scores are as many as the check needs (SCORES).
 """
 import ctypes
 import importlib
@@ -38,6 +38,7 @@ class OnnxGeneration:
         options.log_severity_level = 3
         self.session = self.engine.InferenceSession(path, options, providers=["CPUExecutionProvider"])
         self.past = [i for i in self.session.get_inputs() if i.name.startswith("past")]
+        self.has_positions = any(i.name == "position_ids" for i in self.session.get_inputs())
         self.outputs = [o.name for o in self.session.get_outputs()]
         self.type = np.float16 if self.past[0].type == "tensor(float16)" else np.float32
         self.begin()
@@ -48,6 +49,13 @@ class OnnxGeneration:
         self.cache = {i.name: self.engine.OrtValue.ortvalue_from_numpy(
             np.zeros((1, i.shape[1], tokens, i.shape[3]), self.type)) for i in self.past}
 
+    def state(self):
+        """What `restore` takes to forget the tokens after now."""
+        return self.length, self.cache
+
+    def restore(self, state):
+        self.length, self.cache = state
+
     def run(self, tokens):
         """Seconds of a run over these tokens, and the scores of the last one."""
         total = self.length + len(tokens)
@@ -55,6 +63,8 @@ class OnnxGeneration:
         start = time.perf_counter()
         binding.bind_cpu_input("input_ids", np.asarray(tokens, np.int64)[None])
         binding.bind_cpu_input("attention_mask", np.ones((1, total), np.int64))
+        if self.has_positions:
+            binding.bind_cpu_input("position_ids", np.arange(self.length, total, dtype=np.int64)[None])
         for name, value in self.cache.items():
             binding.bind_ortvalue_input(name, value)
         for name in self.outputs:
@@ -104,6 +114,14 @@ class LlamaCppGeneration:
         self.api.llama_memory_clear(self.api.llama_get_memory(self.context), True)
         self.length = 0
 
+    def state(self):
+        """What `restore` takes to forget the tokens after now."""
+        return self.length
+
+    def restore(self, state):
+        self.api.llama_memory_seq_rm(self.api.llama_get_memory(self.context), 0, state, -1)
+        self.length = state
+
     def run(self, tokens):
         """Seconds of a run over these tokens, and the scores of the last one."""
         batch = self.batch
@@ -144,6 +162,15 @@ def answer(generation, order, before):
     if order.get("peak"):
         return {"peak_mb": peak_megabytes() - before}
     tokens, seconds = order["tokens"], []
+    if "repeat" in order:
+        state = generation.state()
+        for _ in range(order["repeat"]):
+            generation.restore(state)
+            took, scores = generation.run(tokens)
+            seconds.append(took)
+        generation.restore(state)
+        settle()
+        return {"seconds": seconds, "scores": [round(float(x), 5) for x in scores[:SCORES]]}
     step = 1 if order["one_by_one"] else PART
     for part in (tokens[begin : begin + step] for begin in range(0, len(tokens), step)):
         took, scores = generation.run(part)

@@ -1,8 +1,9 @@
 """benchmarks/llm_models.py - Llama-like models with random weights, the same ones as ONNX and as GGUF.
 
 The ONNX model is spelled as onnxruntime-genai's builder writes it: GroupQueryAttention with rotary embeddings,
-SkipSimplifiedLayerNormalization, and MatMul or MatMulNBits (blocks of 32, symmetric, accuracy_level 4). Quantized
-weights are rounded once, in the form that both files can say: Q4_0 and Q8_0 of GGUF, whose scales are float16.
+SkipSimplifiedLayerNormalization, and MatMul or MatMulNBits (blocks of 32, symmetric, accuracy_level 4; with the bits
+"4-bit-f32" accuracy_level 0: activations stay floats). Quantized weights are rounded once, in the form that both files
+can say: Q4_0 and Q8_0 of GGUF, whose scales are float16.
 """
 import dataclasses
 import pathlib
@@ -15,7 +16,7 @@ BLOCK = 32
 POSITIONS = 32768  # rows of the tables of rotary embeddings
 ALL_BITS = ("fp32", "fp16", "8-bit", "4-bit")
 EMPTY_MODEL = b"\x08\x0a\x3a\x05\x12\x03llm\x42\x02\x10\x16"  # ir_version 10, an empty graph "llm", opset 22
-QUANTIZED = {"8-bit": 8, "4-bit": 4}
+QUANTIZED = {"8-bit": 8, "4-bit": 4, "4-bit-f32": 4}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,7 +52,7 @@ class Shape:
 
     def weight_bytes(self, bits):
         """Bytes of weights that a token reads at least."""
-        each = {"fp32": 4, "fp16": 2, "8-bit": 1 + 2 / BLOCK, "4-bit": 0.5 + 2 / BLOCK}[bits]
+        each = {"fp32": 4, "fp16": 2, "8-bit": 1 + 2 / BLOCK, "4-bit": 0.5 + 2 / BLOCK}[bits.removesuffix("-f32")]
         return self.parameters() * each
 
     def cache_bytes(self, length, size=4):
@@ -103,7 +104,7 @@ def interleave_rotary(array, heads):
 
 def write_gguf(shape, bits, path):
     """The model for llama.cpp."""
-    form = gguf_file.FORMS[bits]
+    form = gguf_file.FORMS[bits.removesuffix("-f32")]
     keys = {"general.architecture": "llama", "general.name": f"random {shape.name}",
             "llama.vocab_size": shape.vocabulary, "llama.context_length": POSITIONS,
             "llama.embedding_length": shape.hidden, "llama.block_count": shape.layers,
@@ -165,8 +166,8 @@ class OnnxWriter:
         numbers, scales = quantize(array, bits)
         inputs = [value, self.constant(f"{name}.weight_Q{bits}", pack(numbers, bits)),
                   self.constant(f"{name}.weight_scales", scales.astype(np.float32))]
-        return self.node("MatMulNBits", inputs, name, K=array.shape[1], N=array.shape[0], accuracy_level=4, bits=bits,
-                         block_size=BLOCK)
+        return self.node("MatMulNBits", inputs, name, K=array.shape[1], N=array.shape[0], bits=bits, block_size=BLOCK,
+                         accuracy_level=0 if self.bits.endswith("-f32") else 4)
 
     def embedding(self):
         """Rows of the last product's weight."""
@@ -256,8 +257,8 @@ STANDARD = {"MatMul", "Transpose", "Gather", "Reshape", "ReduceSum", "Sub", "Cas
             "SimplifiedLayerNormalization"}
 
 
-def prepare(shape, bits, folder):
-    """The paths of the ONNX and the GGUF file, which are written first if they are missing."""
+def prepare(shape, bits, folder, with_gguf=True):
+    """The paths of the ONNX and the GGUF file (None unless asked for), which are written first if they are missing."""
     folder = pathlib.Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     onnx, gguf = (folder / f"llama_{shape.name}_{bits}.{end}" for end in ("onnx", "gguf"))
@@ -267,6 +268,8 @@ def prepare(shape, bits, folder):
         OnnxWriter(shape, bits).write(part)
         part.with_suffix(".weights").rename(onnx.with_suffix(".weights"))
         part.rename(onnx)
+    if not with_gguf:
+        return onnx, None
     if not gguf.exists():
         part = gguf.with_suffix(".part")
         write_gguf(shape, bits, part)
