@@ -17,6 +17,7 @@ namespace {
 using std::int64_t;
 
 constexpr int64_t kSerialWork = 1 << 18;  // multiplications below which threads cost more than they give
+constexpr int64_t kPairRows = 64;         // with fewer rows one stream of weights is faster than two
 constexpr int64_t kWideK = 1024;          // about as many rows of widened weights at a time
 
 int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -63,10 +64,11 @@ void SpreadBlock(const std::uint8_t* q, int64_t groups, int64_t lanes, std::uint
 struct Plan {
   bool int8 = false;
   bool widen = false;
+  int64_t side_by_side = 1;  // panels of one unit of work
   int64_t panels = 0;
   int64_t threads = 1;
   int64_t a_row_bytes = 0;     // of a row of bytes
-  int64_t prepared_bytes = 0;  // rows of bytes, scales and sums
+  int64_t prepared_bytes = 0;  // rows of bytes, scales, sums and starts
   int64_t wide_blocks = 0;     // blocks of K that are widened at a time
   int64_t slot_floats = 0;     // widened weights of one thread
 };
@@ -76,12 +78,13 @@ Plan MakePlan(const NBitsArgs& g, int threads) {
   Plan p;
   p.panels = CeilDiv(g.shape.n, set.lanes);
   p.int8 = g.int8_activations && set.has_int8;
+  if (p.int8 && set.has_pairs && g.m >= kPairRows) p.side_by_side = 2;
   p.widen = !p.int8 && g.m > kNBitsRows;
   p.threads = g.m * g.shape.n * g.shape.k < kSerialWork ? 1 : std::max(1, threads);
   const int64_t blocks = g.shape.blocks();
   // Loads of whole vectors may read past the last block.
   p.a_row_bytes = RoundUp(blocks * g.shape.block * (p.int8 ? 1 : 4), 64) + 64;
-  if (!p.widen) p.prepared_bytes = RoundUp(g.m * (p.a_row_bytes + 8 * blocks), 64);
+  if (!p.widen) p.prepared_bytes = RoundUp(g.m * (p.a_row_bytes + 12 * blocks), 64);
   if (p.widen) {
     p.wide_blocks = std::clamp<int64_t>(kWideK / g.shape.block, 1, std::max<int64_t>(1, blocks));
     p.slot_floats = p.wide_blocks * g.shape.block * 2 * set.lanes;
@@ -96,6 +99,7 @@ class Product {
     a_ = scratch;
     scales_ = reinterpret_cast<float*>(scratch + g.m * plan.a_row_bytes);
     sums_ = scales_ + g.m * blocks_;
+    starts_ = reinterpret_cast<std::int32_t*>(sums_ + g.m * blocks_);
   }
 
   void Run(Parallel& parallel) {
@@ -104,10 +108,14 @@ class Product {
                [&](int64_t begin, int64_t end) {
                  for (int64_t m = begin; m < end; ++m) PrepareRow(m);
                });
-      const int64_t grain = std::max<int64_t>(1, plan_.panels / (4 * plan_.threads));
-      return ForRange(parallel, plan_.panels, grain, [&](int64_t begin, int64_t end) {
-        for (int64_t panel = begin; panel < end; ++panel) RunPanel(panel);
-      });
+      const int64_t units = CeilDiv(plan_.panels, plan_.side_by_side);
+      return ForRange(parallel, units, std::max<int64_t>(1, units / (4 * plan_.threads)),
+                      [&](int64_t begin, int64_t end) {
+                        for (int64_t unit = begin; unit < end; ++unit) {
+                          const int64_t panel = unit * plan_.side_by_side;
+                          RunPanels(panel, std::min(plan_.side_by_side, plan_.panels - panel));
+                        }
+                      });
     }
     const int64_t pairs = CeilDiv(plan_.panels, 2), slots = std::min(pairs, plan_.threads);
     ForRange(parallel, slots, 1, [&](int64_t begin, int64_t end) {
@@ -128,8 +136,9 @@ class Product {
     const float* a = g_.a + m * g_.lda;
     std::byte* row = a_ + m * plan_.a_row_bytes;
     if (plan_.int8) {
-      set_.round_row(a, g_.shape.k, g_.shape.block, reinterpret_cast<std::int8_t*>(row), scales_ + m * blocks_,
-                     sums_ + m * blocks_);
+      set_.round_row(a, g_.shape.k, g_.shape.block, set_.middle[NBitsIndex(g_.shape.bits)],
+                     reinterpret_cast<std::int8_t*>(row), scales_ + m * blocks_, sums_ + m * blocks_,
+                     starts_ + m * blocks_);
       return;
     }
     std::memcpy(row, a, static_cast<std::size_t>(g_.shape.k) * sizeof(float));
@@ -137,23 +146,27 @@ class Product {
     if (g_.shape.has_zeros) set_.sum_row(a, g_.shape.k, g_.shape.block, sums_ + m * blocks_);
   }
 
-  void RunPanel(int64_t panel) const {
+  // One panel or two.
+  void RunPanels(int64_t panel, int64_t count) const {
     const int index = NBitsIndex(g_.shape.bits);
     NBitsTileArgs t;
     t.panel = g_.packed + panel * PanelBytes(g_.shape, set_.lanes);
     t.blocks = blocks_, t.groups = GroupsOf(g_.shape), t.has_offsets = g_.shape.has_zeros;
     t.a_row_bytes = plan_.a_row_bytes, t.a_block_stride = blocks_;
     t.y_stride = g_.ldy;
-    t.columns = std::min(set_.lanes, g_.shape.n - panel * set_.lanes);
+    t.panel_bytes = PanelBytes(g_.shape, set_.lanes);
+    t.columns = std::min(count * set_.lanes, g_.shape.n - panel * set_.lanes);
     t.bias = g_.bias != nullptr ? g_.bias + panel * set_.lanes : nullptr;
-    const int64_t most = plan_.int8 ? kNBitsRows : set_.f32_rows;
+    const int64_t most = count == 2 ? kNBitsRowsOfPairs : plan_.int8 ? kNBitsRows : set_.f32_rows;
+    NBitsTileFn* const* functions = set_.f32[index];
+    if (plan_.int8) functions = count == 2 ? set_.pairs[index] : set_.int8[index];
     const int64_t parts = CeilDiv(g_.m, most);
     for (int64_t i = 0; i < parts; ++i) {
       const int64_t m = g_.m * i / parts, rows = g_.m * (i + 1) / parts - m;
       t.a = a_ + m * plan_.a_row_bytes;
-      t.a_scales = scales_ + m * blocks_, t.a_sums = sums_ + m * blocks_;
+      t.a_scales = scales_ + m * blocks_, t.a_sums = sums_ + m * blocks_, t.a_starts = starts_ + m * blocks_;
       t.y = g_.y + m * g_.ldy + panel * set_.lanes;
-      (plan_.int8 ? set_.int8[index][rows - 1] : set_.f32[index][rows - 1])(t);
+      functions[rows - 1](t);
     }
   }
 
@@ -192,6 +205,7 @@ class Product {
   int64_t blocks_;
   std::byte *scratch_, *a_;
   float *scales_, *sums_;
+  std::int32_t* starts_;
 };
 
 }  // namespace

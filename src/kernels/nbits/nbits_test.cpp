@@ -94,8 +94,8 @@ TEST(NBits, MatchesFloat64ForAllBitsBlocksAndEdges) {
 TEST(NBits, RoundsActivationsToBytesWhereAllowed) {
   for (const int bits : {2, 4, 8}) {
     for (const bool zeros : {false, true}) {
-      for (const int64_t m : {1, 2, 3, 4, 5, 6, 7, 8, 19}) {
-        const Problem p({.n = 20, .k = 300, .block = 32, .bits = bits, .has_zeros = zeros}, m, 4);
+      for (const int64_t m : {1, 2, 3, 4, 5, 6, 7, 8, 19, 64, 65, 66, 67, 69}) {
+        const Problem p({.n = 40, .k = 300, .block = 32, .bits = bits, .has_zeros = zeros}, m, 4);
         ForEachIsa([&](const NBitsSet& set, const TileF32Set& tiles) {
           Serial serial;
           std::vector<float> y;
@@ -104,6 +104,20 @@ TEST(NBits, RoundsActivationsToBytesWhereAllowed) {
         });
       }
     }
+  }
+}
+
+TEST(NBits, TakesTwoPanelsAtOnceWhateverTheColumns) {
+  for (const int64_t n : {1, 15, 16, 17, 31, 32, 33, 47, 48, 70}) {
+    const Problem p({.n = n, .k = 320, .block = 32, .bits = 4, .has_zeros = n % 2 == 0}, 67, 5);
+    ForEachIsa([&](const NBitsSet& set, const TileF32Set& tiles) {
+      Serial serial;
+      ThreeInTurn three;
+      std::vector<float> once, again;
+      EXPECT_LT(ErrorOf(p, 67, true, set, tiles, serial, &once), 4e-3) << Name(set.isa) << " columns " << n;
+      ErrorOf(p, 67, true, set, tiles, three, &again);
+      EXPECT_EQ(once, again) << Name(set.isa) << " columns " << n;
+    });
   }
 }
 

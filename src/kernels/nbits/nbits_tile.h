@@ -12,21 +12,24 @@
 
 namespace sardonyx::kernels {
 
-inline constexpr int kNBitsRows = 8;  // rows of one call, at most
+inline constexpr int kNBitsRows = 8;         // rows of one call, at most
+inline constexpr int kNBitsRowsOfPairs = 6;  // with two panels
 
 struct NBitsTileArgs {
   const std::byte* panel = nullptr;
+  std::ptrdiff_t panel_bytes = 0;  // from the first panel to the second, where there are two
   std::int64_t blocks = 0;
   std::int64_t groups = 0;  // of a block
   bool has_offsets = false;
   const std::byte* a = nullptr;  // int8: [rows][a_row_bytes] bytes, blocks * groups * 32 / bits of them; f32: floats
   std::ptrdiff_t a_row_bytes = 0;
-  const float* a_scales = nullptr;  // int8: [rows][a_block_stride]
-  const float* a_sums = nullptr;    // of each block of a (int8: of its bytes), [rows][a_block_stride]
+  const float* a_scales = nullptr;         // int8: [rows][a_block_stride]
+  const float* a_sums = nullptr;           // of each block of a (int8: of its bytes), [rows][a_block_stride]
+  const std::int32_t* a_starts = nullptr;  // int8: the sums times -NBitsSet::middle, [rows][a_block_stride]
   std::ptrdiff_t a_block_stride = 0;
   float* y = nullptr;
   std::ptrdiff_t y_stride = 0;
-  std::int64_t columns = 0;     // 1..lanes
+  std::int64_t columns = 0;     // 1..lanes of each panel
   const float* bias = nullptr;  // [columns] or null
 };
 using NBitsTileFn = void(const NBitsTileArgs&);
@@ -34,15 +37,20 @@ using NBitsTileFn = void(const NBitsTileArgs&);
 struct NBitsSet {
   Isa isa;
   std::int64_t lanes;
-  bool has_int8;                     // false: no call of int8
-  NBitsTileFn* int8[3][kNBitsRows];  // by bits (2, 4, 8) and rows - 1
-  std::int64_t f32_rows;             // of one call of f32: as many sums as the registers hold
+  bool has_int8;                             // false: no call of int8
+  NBitsTileFn* int8[3][kNBitsRows];          // by bits (2, 4, 8) and rows - 1
+  std::int32_t middle[3];                    // what int8 must take away from the weights as it reads them
+  bool has_pairs;                            // false: no call of pairs
+  NBitsTileFn* pairs[3][kNBitsRowsOfPairs];  // int8 with two panels that share what is loaded of a
+  std::int64_t f32_rows;                     // of one call of f32: as many sums as the registers hold
   NBitsTileFn* f32[3][kNBitsRows];
   // dst[k * dst_stride + column] = the weights of blocks [0, blocks) as floats
   void (*widen[3])(const std::byte* panel, std::int64_t blocks, std::int64_t groups, bool has_offsets, float* dst,
                    std::ptrdiff_t dst_stride);
-  // A row as blocks of bytes with scales max|a| / 127, and the sums of the bytes; zeros behind k.
-  void (*round_row)(const float* a, std::int64_t k, std::int64_t block, std::int8_t* out, float* scales, float* sums);
+  // A row as blocks of bytes with scales max|a| / 127 (NaN where a block has one), the sums of the bytes, and these
+  // times -middle; zeros behind k.
+  void (*round_row)(const float* a, std::int64_t k, std::int64_t block, std::int32_t middle, std::int8_t* out,
+                    float* scales, float* sums, std::int32_t* starts);
   // The sums of the blocks of a row.
   void (*sum_row)(const float* a, std::int64_t k, std::int64_t block, float* sums);
 };

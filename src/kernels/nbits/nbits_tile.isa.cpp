@@ -48,51 +48,83 @@ inline Block ReadBlock(const std::byte** p, bool has_offsets, int64_t groups) {
 }
 
 template <int R>
-void StoreRows(const NBitsTileArgs& t, const Vec (&sum)[R]) {
-  const Lanes lanes = FirstLanes(t.columns);
-  const Vec bias = t.bias != nullptr ? Load(t.bias, lanes) : Broadcast(0);
+void StoreRows(const NBitsTileArgs& t, const Vec (&sum)[R], ptrdiff_t first = 0) {
+  const Lanes lanes = FirstLanes(t.columns - first);
+  const Vec bias = t.bias != nullptr ? Load(t.bias + first, lanes) : Broadcast(0);
 #pragma GCC unroll 8
-  for (ptrdiff_t r = 0; r < R; ++r) Store(t.y + r * t.y_stride, sum[r] + bias, lanes);
+  for (ptrdiff_t r = 0; r < R; ++r) Store(t.y + r * t.y_stride + first, sum[r] + bias, lanes);
 }
 
-// Sums of bytes are exact; each block's becomes a float, scaled.
-template <int kBits, int R>
+// Sums of bytes are exact; each block's begins with what the middle of the weights adds too much, and becomes a float,
+// scaled.
+template <int R>
+inline void StartBlock(const NBitsTileArgs& t, int64_t i, UintVec (&dots)[R]) {
+#pragma GCC unroll 8
+  for (ptrdiff_t r = 0; r < R; ++r)
+    dots[r] = BroadcastInt(static_cast<std::uint32_t>(t.a_starts[r * t.a_block_stride + i]));
+}
+template <int R>
+inline void AddBlock(const NBitsTileArgs& t, int64_t i, const Block& b, const UintVec (&dots)[R], Vec (&sum)[R]) {
+#pragma GCC unroll 8
+  for (ptrdiff_t r = 0; r < R; ++r) {
+    const Vec dot = __builtin_convertvector((IntVec)dots[r], Vec);
+    sum[r] += b.scale * (Broadcast(t.a_scales[r * t.a_block_stride + i]) * dot);
+  }
+  if (!t.has_offsets) return;
+#pragma GCC unroll 8
+  for (ptrdiff_t r = 0; r < R; ++r) {
+    const ptrdiff_t at = r * t.a_block_stride + i;
+    sum[r] -= b.offset * Broadcast(t.a_scales[at] * t.a_sums[at]);
+  }
+}
+
+// P panels.
+template <int kBits, int R, int P>
 void TileInt8(const NBitsTileArgs& t) {
   constexpr std::uint32_t kMask = kBits == 2 ? 0x03030303 : kBits == 4 ? 0x0F0F0F0F : 0xFFFFFFFF;
   constexpr int kParts = 8 / kBits;
-  Vec sum[R];
+  Vec sum[P][R];
+#pragma GCC unroll 2
+  for (ptrdiff_t q = 0; q < P; ++q)
 #pragma GCC unroll 8
-  for (ptrdiff_t r = 0; r < R; ++r) sum[r] = Broadcast(0);
-  const std::byte *p = t.panel, *a = t.a;
+    for (ptrdiff_t r = 0; r < R; ++r) sum[q][r] = Broadcast(0);
+  const std::byte *p[P], *a = t.a;
+#pragma GCC unroll 2
+  for (ptrdiff_t q = 0; q < P; ++q) p[q] = t.panel + q * t.panel_bytes;
   const UintVec mask = BroadcastInt(kMask);
   for (int64_t i = 0; i < t.blocks; ++i) {
-    const Block b = ReadBlock<true>(&p, t.has_offsets, t.groups);
-    UintVec acc[R];
-#pragma GCC unroll 8
-    for (ptrdiff_t r = 0; r < R; ++r) acc[r] = UintVec{};
+    Block b[P];
+    UintVec acc[P][R];
+#pragma GCC unroll 2
+    for (ptrdiff_t q = 0; q < P; ++q) {
+      b[q] = ReadBlock<true>(&p[q], t.has_offsets, t.groups);
+      StartBlock(t, i, acc[q]);
+    }
     for (int64_t g = 0; g < t.groups; ++g) {
-      const UintVec packed = LoadInt(b.groups + g * kVectorBytes);
+      UintVec packed[P];
+#pragma GCC unroll 2
+      for (ptrdiff_t q = 0; q < P; ++q) packed[q] = LoadInt(b[q].groups + g * kVectorBytes);
 #pragma GCC unroll 4
       for (int part = 0; part < kParts; ++part) {
-        const UintVec w = kBits == 8 ? packed : (packed >> (kBits * part)) & mask;
+        UintVec w[P];
+#pragma GCC unroll 2
+        for (ptrdiff_t q = 0; q < P; ++q) w[q] = kBits == 8 ? packed[q] : (packed[q] >> (kBits * part)) & mask;
 #pragma GCC unroll 8
         for (ptrdiff_t r = 0; r < R; ++r) {
           std::uint32_t four;
           std::memcpy(&four, a + r * t.a_row_bytes + 4 * part, 4);
-          acc[r] = DotBytes(acc[r], w, BroadcastInt(four));
+          const UintVec x = BroadcastInt(four);
+#pragma GCC unroll 2
+          for (ptrdiff_t q = 0; q < P; ++q) acc[q][r] = DotBytes(acc[q][r], w[q], x);
         }
       }
       a += 4 * kParts;
     }
-#pragma GCC unroll 8
-    for (ptrdiff_t r = 0; r < R; ++r) {
-      const float a_sum = t.a_sums[r * t.a_block_stride + i], a_scale = t.a_scales[r * t.a_block_stride + i];
-      const Vec dot = __builtin_convertvector((IntVec)acc[r], Vec) - Broadcast(kMiddle<kBits> * a_sum);
-      sum[r] += b.scale * (Broadcast(a_scale) * dot);
-      if (t.has_offsets) sum[r] -= b.offset * Broadcast(a_scale * a_sum);
-    }
+#pragma GCC unroll 2
+    for (ptrdiff_t q = 0; q < P; ++q) AddBlock(t, i, b[q], acc[q], sum[q]);
   }
-  StoreRows<R>(t, sum);
+#pragma GCC unroll 2
+  for (ptrdiff_t q = 0; q < P; ++q) StoreRows<R>(t, sum[q], q * kLanes);
 }
 
 // Groups whose sums of pairs fit into 16 bits: 8 * 2 * 15 * 127 at 4 bits, 16 * 2 * 3 * 127 at 2 bits.
@@ -143,19 +175,11 @@ inline void TilePairs(const NBitsTileArgs& t) {
   const std::byte *p = t.panel, *a = t.a;
   for (int64_t i = 0; i < t.blocks; ++i) {
     const Block b = ReadBlock(&p, t.has_offsets, t.groups);
-    UintVec acc[R];
-#pragma GCC unroll 8
-    for (ptrdiff_t r = 0; r < R; ++r) acc[r] = UintVec{};
+    UintVec dots[R];
+    StartBlock(t, i, dots);
     for (int64_t g = 0; g < t.groups; g += kGroups)
-      a = AddGroups<kBits, R, kGroups>(b.groups + g * kVectorBytes, a, t.a_row_bytes, acc);
-#pragma GCC unroll 8
-    for (ptrdiff_t r = 0; r < R; ++r) {
-      const float a_sum = t.a_sums[r * t.a_block_stride + i], a_scale = t.a_scales[r * t.a_block_stride + i];
-      const float middle = kBits == 8 ? 0 : kMiddle<kBits> * a_sum;
-      const Vec dot = __builtin_convertvector((IntVec)acc[r], Vec) - Broadcast(middle);
-      sum[r] += b.scale * (Broadcast(a_scale) * dot);
-      if (t.has_offsets) sum[r] -= b.offset * Broadcast(a_scale * a_sum);
-    }
+      a = AddGroups<kBits, R, kGroups>(b.groups + g * kVectorBytes, a, t.a_row_bytes, dots);
+    AddBlock(t, i, b, dots, sum);
   }
   StoreRows<R>(t, sum);
 }
@@ -245,9 +269,11 @@ inline Vec OverLanes(Vec v, F f) {
   if constexpr (D > 0) return OverLanes<D / 2>(f(v, SwapLanes<D>(v)), f);
 }
 
-void RoundRow(const float* a, int64_t k, int64_t block, std::int8_t* out, float* scales, float* sums) {
+// NOLINTNEXTLINE(readability-function-size): a row in, four arrays out
+void RoundRow(const float* a, int64_t k, int64_t block, std::int32_t middle, std::int8_t* out, float* scales,
+              float* sums, std::int32_t* starts) {
   using Bytes __attribute__((vector_size(kLanes))) = std::int8_t;
-  for (int64_t begin = 0; begin < k; begin += block, ++scales, ++sums) {
+  for (int64_t begin = 0; begin < k; begin += block, ++scales, ++sums, ++starts) {
     Vec max = Broadcast(0);
     for (int64_t i = begin; i < begin + block; i += kLanes) max = Max(max, Abs(Load(a + i, FirstLanes(k - i))));
     const float largest = OverLanes(max, [](Vec x, Vec y) { return Max(x, y); })[0];
@@ -259,8 +285,10 @@ void RoundRow(const float* a, int64_t k, int64_t block, std::int8_t* out, float*
       const Bytes bytes = __builtin_convertvector(__builtin_convertvector(q, IntVec), Bytes);
       std::memcpy(out + i, &bytes, sizeof bytes);
     }
-    *scales = largest / 127;
-    *sums = OverLanes(sum, [](Vec x, Vec y) { return x + y; })[0];
+    const float all = OverLanes(sum, [](Vec x, Vec y) { return x + y; })[0];
+    *sums = all;
+    *scales = largest / 127 + (all - all);  // NaN if the sum is
+    *starts = all == all ? -middle * static_cast<std::int32_t>(all) : 0;
   }
 }
 
@@ -275,7 +303,15 @@ void SumRow(const float* a, int64_t k, int64_t block, float* sums) {
 template <int kBits, int R>
 constexpr NBitsTileFn* Int8() {
   if constexpr (kHasSmallBytes) return TileInt8Pairs<kBits, R>;
-  return TileInt8<kBits, R>;
+  return TileInt8<kBits, R, 1>;
+}
+
+// With small bytes nothing is gained: sixteen registers hold the sums of one panel.
+constexpr bool kHasPairs = kMayHaveVnni;
+template <int kBits, int R>
+constexpr NBitsTileFn* Pairs() {
+  if constexpr (kHasPairs && R <= kNBitsRowsOfPairs) return TileInt8<kBits, R, 2>;
+  return nullptr;
 }
 
 // Two vectors of sums for each row, beside what unpacks the weights.
@@ -286,12 +322,15 @@ constexpr NBitsTileFn* F32() {
   return nullptr;
 }
 
-template <int... I>
-constexpr NBitsSet MakeSet(bool has_int8, std::integer_sequence<int, I...>) {
+template <int... I, int... J>
+constexpr NBitsSet MakeSet(bool has_int8, std::integer_sequence<int, I...>, std::integer_sequence<int, J...>) {
   return {.isa = Isa::SDX_ISA,
           .lanes = kLanes,
           .has_int8 = has_int8,
           .int8 = {{Int8<2, I + 1>()...}, {Int8<4, I + 1>()...}, {Int8<8, I + 1>()...}},
+          .middle = {2, 8, kHasSmallBytes ? 0 : 128},  // small bytes take 8 bits as signed numbers
+          .has_pairs = kHasPairs,
+          .pairs = {{Pairs<2, J + 1>()...}, {Pairs<4, J + 1>()...}, {Pairs<8, J + 1>()...}},
           .f32_rows = kRowsF32,
           .f32 = {{F32<2, I + 1>()...}, {F32<4, I + 1>()...}, {F32<8, I + 1>()...}},
           .widen = {Widen<2>, Widen<4>, Widen<8>},
@@ -300,8 +339,9 @@ constexpr NBitsSet MakeSet(bool has_int8, std::integer_sequence<int, I...>) {
 }
 
 constexpr std::make_integer_sequence<int, kNBitsRows> kRows;
-constexpr NBitsSet kOfIsa = MakeSet(kHasSmallBytes, kRows);
-constexpr NBitsSet kBytes = MakeSet(kMayHaveVnni, kRows);
+constexpr std::make_integer_sequence<int, kNBitsRowsOfPairs> kRowsOfPairs;
+constexpr NBitsSet kOfIsa = MakeSet(kHasSmallBytes, kRows, kRowsOfPairs);
+constexpr NBitsSet kBytes = MakeSet(kMayHaveVnni, kRows, kRowsOfPairs);
 
 }  // namespace
 
