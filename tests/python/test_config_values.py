@@ -15,6 +15,9 @@ COUNTED = {"session.enable_moe_expert_counting": "1"}
 OWN = {"optimization.minimal_build_optimizations": ["apply", "Save"],
        "session.layer_assignment_settings": LAYERS, "session.name_based_layer_assignment": LAYERS,
        "session.max_shape_override": ["x:[3]", "x:1", "x:[a]", "x:[-1]", "x:[0]", ":[3]", "x:[3];", "x:[3,]"],
+       "memory.enable_memory_arena_shrinkage": [
+           "cpu:0", "gpu:0", "gpu:0;cpu:0", "cpu:0;gpu:0", "cpu:0;foo:0", "cpu:1", "cpu", "CPU:0", "cpu:x",
+           "cpu:0;", "npu:0"],
        "session.gqa_value_layout": ["BNSH", "BNHS", "bnsh"],
        "session.function_expansion_byte_limit": ["4294967296", "18446744073709551615", "+1"],
        "session.qdq_matmulnbits_block_size": ["16", "-5", "99999999999"],

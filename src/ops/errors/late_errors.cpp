@@ -69,6 +69,7 @@ constexpr Late kLate[] = {
     {"Range",              "expected a delta other than 0"},
     {"Reshape",            "elements for an input of shape"},
     {"Resize",             "dimensions of at least 0"},
+    {"Resize",             "values of roi", Code::kInvalidArgument},
     {"ReverseSequence",    "expected sequence lengths", Code::kFail},
     {"RoiAlign",           "attributes 'output_height'", Code::kFail},
     {"ScatterElements",    "attribute 'reduction'", Code::kFail},

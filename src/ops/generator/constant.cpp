@@ -153,9 +153,8 @@ void Fill(const OutputRef& y, const Tensor& value, Parallel& parallel) {
 
 void RunConstantOfShape(KernelContext& c) {
   const auto& value = c.state<Tensor>();
+  // Of any rank, its elements in order, as in ONNX Runtime.
   const TensorRef& dims = c.Input(0);
-  if (dims.rank() > 1)
-    Fail(Code::kInvalidArgument, "input 'input': expected a 1-D tensor, found shape ", ToText(dims.shape));
   const Shape shape(Dims(dims.As<const std::int64_t>(), static_cast<std::size_t>(dims.count)));
   Fill(c.Output(0, shape), value, c.parallel());
 }

@@ -225,9 +225,9 @@ void ReadAxes(KernelContext& c, const ResizeState& state, ResizeAxis (&axes)[kMa
     }
   }
   if (state.options.coordinates != ResizeCoordinates::kTfCropAndResize) return;
-  const std::size_t roi_count = c.HasInput(1) ? static_cast<std::size_t>(c.Input(1).count) : 0;
-  CheckEntries(roi_count, 2 * count, "values of roi");
+  if (!c.HasInput(1)) return;  // the whole image, as in ONNX Runtime; an empty one is an error there too
   const TensorRef& roi = c.Input(1);
+  CheckEntries(static_cast<std::size_t>(roi.count), 2 * count, "values of roi");
   const auto at = [&](std::size_t i) {
     float value = 0;
     VisitDType<float, double, Half, BFloat16>(roi.dtype,

@@ -41,8 +41,9 @@ void InferExpand(InferContext& c) {
 
 void RunExpand(KernelContext& c) {
   const TensorRef& x = c.Input(0);
-  const Shape target = IntsOf(c.Input(1));
-  Shape shape;
+  Shape target, shape;
+  // Of any rank, its elements in order, as in ONNX Runtime.
+  for (std::int64_t i = 0; i < c.Input(1).count; ++i) target.Append(IntAt(c.Input(1), i));
   for (const std::int64_t d : target) {
     if (d < 0) Fail(Code::kInvalidArgument, "expected a shape without negative dimensions, found ", ToText(target));
   }

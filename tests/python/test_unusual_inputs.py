@@ -1,0 +1,54 @@
+"""Inputs and attributes that are rare but legal or harmless: what ONNX Runtime takes gives its results here."""
+import numpy as np
+import onnxruntime
+import pytest
+import sardonyx
+from test_late_errors import LEVELS, Constant, ids, model_of, numbers
+
+PLANE, ROW = numbers(1, 1, 4, 4), numbers(3, 1)
+CROP = {"coordinate_transformation_mode": "tf_crop_and_resize"}
+LARGER, BY_SCALE = Constant(1, 1, 8, 3), Constant(1, 1, 2, 0.75, dtype=np.float32)
+# The operator, its attributes and inputs, and its version.
+TAKEN = [
+    # Without a region of interest the whole image is resized.
+    *(("Resize", CROP | {"mode": mode}, [PLANE, None, *sizes], 17)
+      for mode in ("nearest", "linear", "cubic") for sizes in ([None, LARGER], [BY_SCALE])),
+    ("Resize", CROP | {"axes": [2, 3]}, [PLANE, None, None, Constant(8, 3)], 18),
+    ("Resize", CROP, [PLANE, None, Constant(1, 1, 1, 1, dtype=np.float32)], 13),
+    # Shapes that are constants of any rank: their elements in order.
+    *((op, {}, [*before, Constant(array=np.array(shape))], 17)
+      for op, before in (("ConstantOfShape", []), ("Expand", [ROW]))
+      for shape in ([[3], [2]], [[2, 3, 4]], [[2, 3], [1, 2]])),
+    ("ConstantOfShape", {}, [Constant(array=np.zeros((0, 2), np.int64))], 17),
+]
+# The errors of the same operators.
+REFUSED = [
+    ("Resize", CROP, [PLANE, np.zeros(0, np.float32), None, LARGER], 17),
+    ("Resize", CROP, [PLANE, numbers(4), None, LARGER], 17),
+]
+
+
+def session_of(engine, model, level):
+    options = engine.SessionOptions()
+    options.log_severity_level = 4
+    options.graph_optimization_level = getattr(engine.GraphOptimizationLevel, level)
+    return engine.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("case", TAKEN, ids=ids(TAKEN))
+def test_what_the_peer_takes_gives_its_results(case, level):
+    model, feeds = model_of(case, False)
+    ours, theirs = (session_of(engine, model, level).run(None, feeds) for engine in (sardonyx, onnxruntime))
+    for got, want in zip(ours, theirs, strict=True):
+        assert (got.dtype, got.shape) == (want.dtype, want.shape)
+        np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("case", REFUSED, ids=ids(REFUSED))
+def test_what_the_peer_refuses_in_a_run_has_its_class(case):
+    model, feeds = model_of(case, False)
+    for engine in (sardonyx, onnxruntime):
+        with pytest.raises(Exception) as error:
+            session_of(engine, model, "ORT_ENABLE_ALL").run(None, feeds)
+        assert type(error.value).__name__ == "InvalidArgument"
