@@ -56,6 +56,9 @@ LATE = [
     ("LSTM", {"hidden_size": 2}, [SEQUENCE, numbers(1, 8, 2), numbers(1, 8, 2), None, None, numbers(1, 2, 2)], 17),
     ("GRU", {"hidden_size": 2}, [SEQUENCE, numbers(1, 6, 2), numbers(1, 6, 2), None, None, numbers(1, 2, 2)], 17),
     ("RNN", {"hidden_size": 2}, [SEQUENCE, numbers(1, 2, 2), numbers(1, 2, 2), None, None, numbers(1, 2, 2)], 17),
+    ("RNN", {"hidden_size": 0}, [SEQUENCE, numbers(1, 2, 2), numbers(1, 2, 2)], 17),
+    ("Einsum", {"equation": "ij->ii"}, [numbers(3, 3)], 17),
+    ("Slice", {"starts": [0, 1], "ends": [2, 3], "axes": [0, -2]}, [TABLE], 9),
     ("BiasGelu", {}, [TABLE, numbers(3)], 17), ("FastGelu", {}, [TABLE, numbers(3)], 17),
     ("MultiHeadAttention", {"num_heads": 3}, [numbers(1, 2, 4)] * 3, 17),
 ]
@@ -69,6 +72,19 @@ EARLY = [
     ("Split", {"axis": 0}, [TABLE, Constant(1, 1)], 17), ("Split", {"axis": 0}, [TABLE, Constant(4, 1)], 17),
     ("Split", {"axis": 0}, [TABLE], 17), ("Split", {"axis": 0, "split": [1, 1]}, [TABLE], 11),
     ("DepthToSpace", {"blocksize": 0}, [numbers(1, 4, 2, 2)], 17), ("Tile", {}, [TABLE, Constant(1)], 17),
+    ("Slice", {}, [TABLE, Constant(0, 1), Constant(2, 3), Constant(0, -2)], 17),
+    ("Pad", {}, [TABLE, Constant(1, 1, 1, 1), None, Constant(0, -2)], 18),
+    ("CenterCropPad", {"axes": [0, -2]}, [TABLE, Constant(2, 2)], 18),
+    ("AveragePool", {"kernel_shape": [2, 2], "pads": [2, 0, 0, 0]}, [IMAGE], 17),
+    ("AveragePool", {"kernel_shape": [2, 2], "pads": [0, 0, 0, 3]}, [IMAGE], 19),
+    ("Div", {}, [np.arange(4), Constant(0)], 17), ("Div", {}, [np.arange(4), Constant(1, 2, 0, 1)], 17),
+    ("Mod", {}, [np.arange(4), Constant(0)], 17), ("Mod", {"fmod": 1}, [np.arange(4), Constant(0)], 17),
+    ("LSTM", {"hidden_size": 0}, [SEQUENCE, numbers(1, 8, 2), numbers(1, 8, 2)], 17),
+    ("GRU", {"hidden_size": -1}, [SEQUENCE, numbers(1, 6, 2), numbers(1, 6, 2)], 17),
+    ("LSTM", {"hidden_size": 2, "clip": -1.0}, [SEQUENCE, numbers(1, 8, 2), numbers(1, 8, 2)], 17),
+    ("GRU", {"hidden_size": 2, "clip": -1.0}, [SEQUENCE, numbers(1, 6, 2), numbers(1, 6, 2)], 17),
+    ("TopK", {}, [TABLE, Constant(1, 2)], 17), ("Trilu", {}, [numbers(3)], 17),
+    ("OneHot", {}, [np.arange(2), Constant(3), numbers(3)], 17),
 ]
 OUTPUTS = {"Split": 2, "TopK": 2}
 LEVELS = ["ORT_DISABLE_ALL", "ORT_ENABLE_ALL"]

@@ -115,7 +115,26 @@ bool IsHeavy(BinaryKind kind) {
 
 }  // namespace
 
+namespace {
+
+// A constant divisor of integers: no run could give a result, and ONNX Runtime says so when the model is loaded.
+void CheckDivisors(const PrepareContext& c, BinaryKind kind) {
+  const Tensor* divisors = c.Constant(1);
+  if (divisors == nullptr || (kind != BinaryKind::kDiv && kind != BinaryKind::kMod && kind != BinaryKind::kFMod))
+    return;
+  VisitDType<std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t, std::uint16_t, std::uint32_t,
+             std::uint64_t>(divisors->dtype(), [&]<typename T>() {
+    const auto all = divisors->span<T>();
+    if (const auto at = std::find(all.begin(), all.end(), T(0)); at != all.end())
+      c.Fail(Code::kInvalidArgument, "expected divisors other than 0, found 0 as element ", at - all.begin(),
+             " of input 1");
+  });
+}
+
+}  // namespace
+
 Prepared PrepareBinary(PrepareContext& c, BinaryKind kind, bool to_bool, bool swap) {
+  CheckDivisors(c, kind);
   const DType dtype = c.InputDType(0);
   if (c.InputDType(1) != DType::kUndefined && dtype != c.InputDType(1))
     c.Fail(Code::kInvalidGraph, "expected inputs of one type, found ", Name(dtype), " and ", Name(c.InputDType(1)));

@@ -29,6 +29,8 @@ void InferTopK(InferContext& c) {
   std::vector<Dim> dims = c.InputDims(0);
   const std::size_t axis = AxisOf(c, c.Int("axis", -1), dims.size());
   const auto k = c.ShapeData(1);
+  if (c.Constant(1) != nullptr && c.Constant(1)->count() != 1)
+    c.Fail(Code::kInvalidArgument, "expected one k, found ", ToText(c.Constant(1)->shape()));
   const Dim count = k && k->size() == 1 ? (*k)[0] : Dim();
   if (count.known() && (count.number() < 0 || (dims[axis].known() && count.number() > dims[axis].number()))) {
     c.Fail(Code::kInvalidArgument, "expected k in [0, ", dims[axis].ToText(), "], found ", count.number());

@@ -59,6 +59,13 @@ PoolState ReadPool(const AttributeReader& c, const Type& x) {
   if (spatial > 3)
     c.Fail(Code::kNotImplemented, "attribute 'kernel_shape': expected at most 3 values, found ", spatial);
   CheckWindowRank(c, state.window, spatial);
+  for (std::size_t i = 0; i < spatial && state.kind == PoolKind::kAverage && !state.count_include_pad; ++i) {
+    const std::int64_t extent = (state.window.kernel[i] - 1) * state.window.dilation(i) + 1;
+    const std::int64_t most = std::max(state.window.pad_begin(i), state.window.pad_end(i));
+    if (state.window.auto_pad == AutoPad::kNotSet && most >= extent)
+      c.Fail(Code::kInvalidArgument, "attribute 'pads': expected pads below the window of ", extent, ", found ", most,
+             ": a window in the pads has no average");
+  }
   if (!x.has_rank) return state;
   if (x.rank() < 3 || x.rank() > 5) {
     c.Fail(x.rank() < 3 ? Code::kInvalidArgument : Code::kNotImplemented,

@@ -38,6 +38,11 @@ RecurrentState ReadRecurrent(const AttributeReader& c) {
   s.linear_before_reset = c.Flag("linear_before_reset");
   s.input_forget = c.Flag("input_forget");
   s.clip = c.Float("clip", 0);
+  // ONNX Runtime's RNN does not clip then.
+  if (s.clip < 0 && s.cell != CellKind::kRnn)
+    c.Fail(Code::kInvalidArgument, "attribute 'clip': expected at least 0, found ", s.clip);
+  if (c.Has("hidden_size") && c.Int("hidden_size") <= 0)
+    c.Fail(Code::kInvalidArgument, "attribute 'hidden_size': expected at least 1, found ", c.Int("hidden_size"));
   std::vector<std::string_view> defaults(s.activations_each, "Tanh");
   if (s.cell != CellKind::kRnn) defaults[0] = "Sigmoid";
   s.activations = ReadActivations(c, s.activations_each * static_cast<std::size_t>(s.directions), defaults);

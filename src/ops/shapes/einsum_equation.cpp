@@ -98,6 +98,9 @@ EinsumEquation ParseEinsum(std::string_view text, std::span<const std::size_t> r
     bool known = false;
     for (std::size_t k = 0; k < e.count; ++k) known |= e.operands[k].Has(e.output.labels[i]);
     if (!known) Fail(Code::kInvalidArgument, "expected output labels that an operand has, found '", text, "'");
+    for (std::size_t k = 0; k < i; ++k)
+      if (e.output.labels[k] == e.output.labels[i])
+        Fail(Code::kInvalidArgument, "expected output labels that differ, found '", text, "'");
   }
   return e;
 }

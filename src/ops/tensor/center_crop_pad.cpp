@@ -27,8 +27,14 @@ void InferCenter(InferContext& c) {
   if (target && target->size() != count) {
     c.Fail(Code::kInvalidArgument, "expected ", count, " sizes, found ", target->size());
   }
-  for (std::size_t i = 0; i < count; ++i)
-    dims[axes.empty() ? i : AxisOf(c, axes[i], dims.size())] = target ? (*target)[i] : Dim();
+  std::vector<bool> seen(dims.size());
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t at = axes.empty() ? i : AxisOf(c, axes[i], dims.size());
+    if (seen[at])
+      c.Fail(Code::kInvalidArgument, "attribute 'axes': expected each axis once, found axis ", at, " twice");
+    seen[at] = true;
+    dims[at] = target ? (*target)[i] : Dim();
+  }
   c.SetOutput(0, c.InputDType(0), std::move(dims));
 }
 

@@ -32,8 +32,11 @@ void InferPad(InferContext& c) {
   if (pads->size() != 2 * n) {
     c.Fail(Code::kInvalidArgument, "expected two pads for each of ", n, " axes, found ", pads->size());
   }
+  std::vector<bool> seen(dims.size());
   for (std::size_t i = 0; i < n; ++i) {
     const std::size_t at = axes ? AxisOf(c, (*axes)[i], dims.size()) : i;
+    if (seen[at]) c.Fail(Code::kInvalidArgument, "expected each axis once, found axis ", at, " twice");
+    seen[at] = true;
     dims[at] = dims[at] + (*pads)[i] + (*pads)[n + i];
     if (dims[at].known() && dims[at].number() < 0) {
       c.Fail(Code::kInvalidArgument, "pads ", (*pads)[i].ToText(), " and ", (*pads)[n + i].ToText(),

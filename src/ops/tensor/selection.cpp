@@ -125,7 +125,11 @@ struct TriluState {
   bool upper;
 };
 
-void InferTrilu(InferContext& c) { c.SetOutputType(0, c.InputType(0)); }
+void InferTrilu(InferContext& c) {
+  if (c.HasRank(0) && c.Rank(0) < 2)
+    c.Fail(Code::kInvalidArgument, "expected an input of rank 2 or more, found ", c.InputType(0).ToText());
+  c.SetOutputType(0, c.InputType(0));
+}
 
 void RunTrilu(KernelContext& c) {
   const TensorRef& x = c.Input(0);
@@ -243,7 +247,8 @@ void FillRange(KernelContext& c) {
     const bool streamed = static_cast<std::size_t>(shape[0]) >= kernels::kStreamedBytes / sizeof(T);
     c.parallel().For(shape[0], 1 << 16, [&](std::int64_t begin, std::int64_t end) {
       const auto fill = [&](std::size_t at, std::size_t n, void* to) {
-        const auto first = static_cast<std::uint64_t>(RangeElement(start, delta, begin + static_cast<std::int64_t>(at)));
+        const auto first =
+            static_cast<std::uint64_t>(RangeElement(start, delta, begin + static_cast<std::int64_t>(at)));
         ramp(first, static_cast<std::uint64_t>(delta), to, n);
         return n;
       };
@@ -367,6 +372,8 @@ struct OneHotState {
 };
 
 void InferOneHot(InferContext& c) {
+  if (c.HasRank(2) && (c.Rank(2) != 1 || (c.InputDims(2)[0].known() && c.InputDims(2)[0].number() != 2)))
+    c.Fail(Code::kInvalidArgument, "expected two values, found ", c.InputType(2).ToText());
   if (!c.HasRank(0)) return c.SetOutput(0, c.InputDType(2));
   std::vector<Dim> dims = c.InputDims(0);
   const std::size_t axis = AxisOf(c, c.Int("axis", -1), dims.size() + 1);

@@ -224,14 +224,15 @@ Prepared PrepareFlatten(PrepareContext& c) { return WithState(RunFlatten, Flatte
 
 constexpr std::size_t kMaxRank = 64;
 
-// A bit per axis. Fails on an axis out of range or given twice.
+// A bit per axis. Fails on an axis out of range, or given twice unless `again`.
 template <typename Ints>
-std::uint64_t AxisMask(const Ints& axes, std::size_t rank) {
+std::uint64_t AxisMask(const Ints& axes, std::size_t rank, bool again = false) {
   if (rank > kMaxRank) Fail(Code::kNotImplemented, "expected a rank of at most ", kMaxRank, ", found rank ", rank);
   std::uint64_t mask = 0;
   for (const std::int64_t axis : axes) {
     const std::uint64_t bit = std::uint64_t{1} << NormalizeAxis(axis, rank);
-    if (mask & bit) Fail(Code::kInvalidArgument, "expected each axis once, found axis ", axis, " twice");
+    if ((mask & bit) != 0 && !again)
+      Fail(Code::kInvalidArgument, "expected each axis once, found axis ", axis, " twice");
     mask |= bit;
   }
   return mask;
@@ -249,7 +250,7 @@ void InferSqueeze(InferContext& c) {
   } else {
     const auto axes = c.ConstantInts(1);
     if (!axes) return c.SetOutput(0, c.InputDType(0));
-    const std::uint64_t mask = AxisMask(*axes, x.size());
+    const std::uint64_t mask = AxisMask(*axes, x.size(), true);  // ONNX Runtime takes them twice
     for (std::size_t i = 0; i < x.size(); ++i) {
       if (!(mask >> i & 1)) {
         dims.push_back(x[i]);
@@ -268,7 +269,7 @@ void RunSqueeze(KernelContext& c) {
   const Dims x = c.Input(0).shape;
   Shape shape;
   const bool all = !c.HasInput(1);
-  const std::uint64_t mask = all ? 0 : AxisMask(IntsOf(c.Input(1)), x.size());
+  const std::uint64_t mask = all ? 0 : AxisMask(IntsOf(c.Input(1)), x.size(), true);
   for (std::size_t i = 0; i < x.size(); ++i) {
     const bool drop = all ? x[i] == 1 : (mask >> i & 1) != 0;
     if (drop && x[i] != 1) {

@@ -113,8 +113,11 @@ void InferSlice(InferContext& c) {
     }
     return c.SetOutput(0, c.InputDType(0), std::move(dims));
   }
+  std::vector<bool> seen(x.size());
   for (std::size_t i = 0; i < a->starts.size(); ++i) {
     const std::size_t axis = AxisOf(c, a->axes[i], x.size());
+    if (seen[axis]) c.Fail(Code::kInvalidArgument, "expected each axis once, found axis ", axis, " twice");
+    seen[axis] = true;
     dims[axis] = CutDim(x[axis], a->starts[i], a->ends[i], a->steps[i]);
   }
   const bool small =
