@@ -279,9 +279,24 @@ def images(folder):
     return save(helper.make_model(graph, ir_version=8, opset_imports=opsets), folder, "images")
 
 
+def late_errors(folder):
+    """Nodes whose errors come only in a run, one of them in a branch."""
+    return parsed("""
+<ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1]>
+late_errors (float[3, 2] x, bool flag) => (float[4, 4] y, float[M, N] z, float[K] v)
+<int64[2] square = {4, 4}, float[3] three = {1, 2, 3}> {
+  [wrong] y = Reshape (x, square)
+  [gelu] b = com.microsoft.BiasGelu (x, three)
+  [after] z = Relu (b)
+  [branch] v = If (flag) <
+    then_branch = yes () => (float[K] p) { [inner] p = TopK0 (x) },
+    else_branch = no () => (float[K] q) { [fine] q = Identity (three) }>
+}""".replace("TopK0 (x)", "Einsum <equation = \"ij->iq\"> (x)"), folder, "late_errors")
+
+
 IMAGE_OPERATORS = ("AveragePool,MaxPool,LpPool,GlobalAveragePool,GlobalMaxPool,GlobalLpPool,Conv,ConvTranspose,"
                    "BatchNormalization,InstanceNormalization,GroupNormalization,LRN,GridSample,SpaceToDepth,DepthToSpace,"
                    "Resize,MaxUnpool,PRelu,Softmax,Pad,ReduceMean,Relu,DeformConv,RoiAlign,QLinearConv,ConvInteger,"
                    "QLinearAveragePool,QLinearGlobalAveragePool,FusedConv")
 ALL = {model.__name__: model for model in (cnn, transformer, functions, standard_functions, constants, quantized,
-                                           external, old, sequences, images)}
+                                           external, old, sequences, late_errors, images)}

@@ -81,7 +81,8 @@ def kind(line):
     return ("compiled", "") if "compiled" in line else ("seen", line["seen"]["name"])
 
 
-@pytest.mark.parametrize("model", ["cnn", "transformer", "constants", "quantized", "external", "old", "sequences"])
+@pytest.mark.parametrize("model", ["cnn", "transformer", "constants", "quantized", "external", "old", "sequences",
+                                   "late_errors"])
 def test_graphs_are_those_of_onnx_runtime(model, tmp_path):
     compare(model, *both(model, tmp_path))
 
@@ -102,6 +103,14 @@ def test_compiled_loops_and_their_bodies_are_those_of_onnx_runtime(tmp_path):
     stock, ours = both("transformer", tmp_path, claim="Loop,Scan")
     assert sum("compiled" in line for line in ours) == 2
     compare("transformer, loops", stock, ours)
+
+
+def test_nodes_whose_errors_come_in_a_run_are_compiled_as_written(tmp_path):
+    stock, ours = both("late_errors", tmp_path, claim="Reshape,BiasGelu")
+    shown = [[(node["op_type"], node["domain"], sorted(node["attributes"])) for line in lines_of if "compiled" in line
+              for node in line["compiled"]["nodes"]] for lines_of in (stock, ours)]
+    assert shown[0] == shown[1]
+    assert [op for op, _, _ in shown[1]] == ["BiasGelu", "Reshape"]
 
 
 def structure(lines_of):

@@ -54,7 +54,8 @@ void CustomOperators::Add(const OrtCustomOpDomain& domain) {
 
 std::shared_ptr<const KernelSession> CustomOperators::kernel_session() {
   const std::shared_ptr<const ops::Registry> operators(shared_from_this(), &registry_);
-  return std::make_shared<const KernelSession>(KernelSession{OrtLogger{{}, logger_}, config_, operators});
+  KernelSession session{.logger = {{}, logger_}, .config = config_, .operators = operators, .provider = {}};
+  return std::make_shared<const KernelSession>(std::move(session));
 }
 
 void CustomOperators::WarnOfShapes(const Signature& signature, const Error& error) {

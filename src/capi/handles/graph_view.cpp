@@ -10,6 +10,8 @@
 #include "capi/handles/shown_order.h"
 #include "ir/domain.h"
 #include "ops/channels_last.h"
+#include "ops/errors/late_errors.h"
+#include "ops/registry.h"
 #include "ops/schema/schema.h"
 
 const sardonyx::Attribute* OrtNode::FindAttribute(std::string_view attribute) const {
@@ -262,7 +264,7 @@ class Viewer {
     shown.id = id;
     shown.name = node.name;
     shown.op_type = node.op_type;
-    shown.domain = StandardDomain(node.domain);
+    shown.domain = StandardDomain(ops::AuthorsDomain(node.domain));
     shown.provider = node.provider;
     shown.since_version = VersionOf(node);
   }
@@ -278,7 +280,8 @@ class Viewer {
   // Operators on images channels last have the attributes of those that they stand for.
   const ops::OpSchema* SchemaOf(const Node& node) const {
     if (node.since_version <= 0) return nullptr;
-    if (node.domain != ops::kChannelsLastDomain) return ops::FindSchema(node.domain, node.op_type, node.since_version);
+    if (node.domain != ops::kChannelsLastDomain)
+      return ops::FindSchema(ops::AuthorsDomain(node.domain), node.op_type, node.since_version);
     const ops::OpSchema* standard = ops::FindSchema("", node.op_type, VersionOf(node));
     return standard != nullptr ? standard : ops::FindSchema("com.microsoft", node.op_type, 1);
   }
@@ -286,6 +289,7 @@ class Viewer {
   void AddAttributes(const Node& node, OrtNode& shown) const {
     if (!node.provider.empty() && node.domain == node.provider) return;  // compiled: its body is shown by itself
     for (const Attribute& attribute : node.attributes) {
+      if (ops::IsPostponed(node) && ops::IsOfPostponing(attribute.name)) continue;
       shown.attributes.push_back(&attribute);
       if (const auto* one = std::get_if<GraphBox>(&attribute.value)) AddSubgraph(shown, attribute, **one);
       if (const auto* several = std::get_if<std::vector<GraphBox>>(&attribute.value))

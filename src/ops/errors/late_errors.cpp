@@ -131,6 +131,8 @@ void Postpone(Node& node, const Error& error) {
 
 bool IsPostponed(const Node& node) { return node.domain.starts_with(kPostponedPrefix); }
 
+bool IsOfPostponing(std::string_view name) { return name == kCode || name == kMessage; }
+
 void Restore(Node& node) {
   if (!IsPostponed(node)) return;
   node.domain = std::string(AuthorsDomain(node.domain));

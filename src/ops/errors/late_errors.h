@@ -25,6 +25,8 @@ inline constexpr std::string_view kPostponedPrefix = "postponed:";
 // Makes `node` one that fails with `error` in a run.
 void Postpone(Node& node, const Error& error);
 bool IsPostponed(const Node& node);
+// Whether the attribute `name` holds a postponed node's error and is none of its author.
+bool IsOfPostponing(std::string_view name);
 // The node as its author wrote it; other nodes stay as they are.
 void Restore(Node& node);
 // The same for all nodes of a graph, those of bodies included.

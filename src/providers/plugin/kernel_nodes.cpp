@@ -12,6 +12,7 @@
 #include "capi/handles/control_flow_kernel.h"
 #include "capi/handles/kernel_context.h"
 #include "capi/handles/value.h"
+#include "ops/errors/late_errors.h"
 #include "ops/kernel_context.h"
 
 namespace sardonyx::plugin {
@@ -59,10 +60,12 @@ std::shared_ptr<const capi::KernelFacts> FactsOf(const Graph& graph, const Node&
   auto facts = std::make_shared<capi::KernelFacts>();
   facts->session = std::move(session);
   facts->node_name = node.name;
-  facts->domain = node.domain;
-  facts->op_type = node.op_type;
-  facts->since_version = node.since_version;
-  facts->attributes = node.attributes;
+  Node authors = node;
+  ops::Restore(authors);
+  facts->domain = authors.domain;
+  facts->op_type = authors.op_type;
+  facts->since_version = authors.since_version;
+  facts->attributes = std::move(authors.attributes);
   const auto port = [&](ValueId id) {
     capi::KernelFacts::Port made;
     if (id == kNoValue) return made;
