@@ -39,7 +39,8 @@ PROGRAMS = ("tests/capi/test_abi_differences.py", "tests/capi/test_null_argument
             "tests/providers/test_plugin.py::test_kernels_share_packed_weights")
 # ... and those that load a plug-in or custom operators from Python.
 PLUGINS = ("tests/providers/test_plugin.py", "tests/providers/test_contexts.py", "tests/providers/test_devices.py",
-           "tests/custom_ops/test_custom_ops.py", "-k", "in_sardonyx or custom_ops")
+           "tests/providers/test_faults.py", "tests/providers/test_planted.py", "tests/custom_ops/test_custom_ops.py",
+           "-k", "in_sardonyx or custom_ops or test_each")
 SCRIPT = """#!/bin/sh
 case "$*" in */onnxruntime/capi/*) exec {program} "$@" ;; esac
 {variables} exec {program} "$@"
