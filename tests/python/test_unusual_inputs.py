@@ -20,6 +20,9 @@ TAKEN = [
       for op, before in (("ConstantOfShape", []), ("Expand", [ROW]))
       for shape in ([[3], [2]], [[2, 3, 4]], [[2, 3], [1, 2]])),
     ("ConstantOfShape", {}, [Constant(array=np.zeros((0, 2), np.int64))], 17),
+    # An addend that is multiplied by 0, whatever it holds.
+    *(("Gemm", {"beta": 0.0}, [numbers(3, 4), numbers(4, 2), np.full(shape, np.nan, np.float32)], 17)
+      for shape in ((), (2,), (3, 1), (3, 2))),
     # An axis that is named twice.
     *(("Squeeze", {}, [numbers(1, 3, 1), axes], 17)
       for axes in (Constant(0, 0), Constant(0, -3), Constant(2, 0, -1), np.array([0, 0]))),

@@ -106,7 +106,8 @@ Scales ReadScales(KernelContext& c) {
 void RunFloat(KernelContext& c) {
   const auto& state = c.state<GemmState>();
   const Sizes s = MakeSizes(c, state);
-  const Addend addend = ViewAddend(c, s.m, s.n);
+  Addend addend = ViewAddend(c, s.m, s.n);
+  if (state.beta == 0) addend = {};  // not even NaN counts, as in BLAS and ONNX Runtime
   const Scales scales = ReadScales(c);
   if (c.Output(0).count == 0) return;
   Operands io(c, DType::kFloat, state.packed.defined() ? 2 : 0);
@@ -151,7 +152,8 @@ template <typename T>
 void RunAny(KernelContext& c) {
   const auto& state = c.state<GemmState>();
   const Sizes s = MakeSizes(c, state);
-  const Addend addend = ViewAddend(c, s.m, s.n);
+  Addend addend = ViewAddend(c, s.m, s.n);
+  if (state.beta == 0) addend = {};  // not even NaN counts, as in BLAS and ONNX Runtime
   if (c.Output(0).count == 0) return;
   kernels::GemmAnyArgs<T> args;
   args.m = s.m, args.n = s.n, args.k = s.k;
