@@ -66,12 +66,26 @@ Prepared PrepareIf(PrepareContext& c) {
 constexpr std::size_t kFirstCarried =
     2;  // input of the node and of the body: after trip count (iteration) and condition
 
+// The shape of the iteration number or of the condition in the body: of rank 1 where the body declares it so, as many
+// exporters do, else a scalar. (ONNX Runtime takes the former of the iteration number.)
+Shape ShapeOfTurn(const Graph& body, std::size_t input) {
+  if (input >= body.inputs.size()) return {};
+  const Type& type = body.value(body.inputs[input]).type;
+  return type.is_tensor() && type.has_rank && type.dims.size() == 1 ? Shape{1} : Shape{};
+}
+
+Type TypeOfTurn(const Graph& body, std::size_t input, DType dtype) {
+  const Shape shape = ShapeOfTurn(body, input);
+  return Type::TensorOf(dtype, std::vector<Dim>(shape.begin(), shape.end()));
+}
+
 // Carried values may change from iteration to iteration: their types are widened until the body agrees.
 std::vector<Type> LoopTypes(InferContext& c, std::vector<Type>& carried) {
   constexpr int kRounds = 6;
+  const Graph* body = c.GraphAttribute("body");
+  if (body == nullptr) c.Fail(Code::kInvalidGraph, "attribute 'body' (a graph) is required and missing");
   for (int round = 0;; ++round) {
-    std::vector<Type> inputs = {Type::TensorOf(DType::kInt64, std::vector<Dim>{}),
-                                Type::TensorOf(DType::kBool, std::vector<Dim>{})};
+    std::vector<Type> inputs = {TypeOfTurn(*body, 0, DType::kInt64), TypeOfTurn(*body, 1, DType::kBool)};
     inputs.insert(inputs.end(), carried.begin(), carried.end());
     std::vector<Type> outputs = c.InferSubgraph("body", inputs);
     if (outputs.size() < carried.size() + 1) {
@@ -122,6 +136,7 @@ std::vector<Type> BodyOutputTypes(const Graph& body) {
 struct LoopState {
   std::size_t body;
   std::vector<Type> output_types;
+  Shape turn, condition;  // of the body's first two inputs
 };
 
 void RunLoop(KernelContext& c) {
@@ -137,15 +152,16 @@ void RunLoop(KernelContext& c) {
   bool go_on = !c.HasInput(1) || ConditionOf(c.Input(1));
   std::vector<Value> inputs(carried + kFirstCarried), outputs(results + 1);
   std::vector<ScanOutput> scans(results - carried);
-  inputs[1] = Tensor::Scalar<bool>(go_on);
+  inputs[1] = Tensor::Of<bool>({go_on}, state.condition);
   for (std::size_t i = 0; i < carried; ++i) inputs[kFirstCarried + i] = c.InputValue(kFirstCarried + i);
   for (std::int64_t i = 0; i < trips && go_on; ++i) {
     c.CheckCancelled();
-    inputs[0] = Tensor::Scalar<std::int64_t>(i);
+    inputs[0] = Tensor::Of<std::int64_t>({i}, state.turn);
     c.RunSubgraph(state.body, inputs, outputs);
     go_on = BodyCondition(outputs[0]);
     // What was read in this iteration is given to the next one as memory for its results.
     for (std::size_t k = 0; k <= carried; ++k) std::swap(inputs[k + 1], outputs[k]);
+    if (inputs[1].tensor().shape() != state.condition) inputs[1] = inputs[1].tensor().Reshaped(state.condition);
     for (std::size_t k = 0; k < scans.size(); ++k) scans[k].Append(outputs[1 + carried + k], k);
   }
   for (std::size_t i = 0; i < carried; ++i)
@@ -162,7 +178,8 @@ Prepared PrepareLoop(PrepareContext& c) {
     c.Fail(Code::kInvalidGraph, "expected a body with ", carried + kFirstCarried, " inputs and at least ", carried + 1,
            " outputs, found ", body->inputs.size(), " and ", body->outputs.size());
   }
-  return WithState(RunLoop, LoopState{c.SubgraphIndex("body"), BodyOutputTypes(*body)});
+  return WithState(RunLoop, LoopState{c.SubgraphIndex("body"), BodyOutputTypes(*body), ShapeOfTurn(*body, 0),
+                                      ShapeOfTurn(*body, 1)});
 }
 
 constexpr OpDef kControlFlowOps[] = {

@@ -53,6 +53,20 @@ TEST(LoopOp, CarriesAndStacks) {
   EXPECT_EQ(y[1].tensor().shape(), (Shape{5, 1}));
 }
 
+TEST(LoopOp, GivesItsTurnInTheRankThatTheBodyDeclares) {
+  // A squeeze of the iteration number, and a condition that changes its rank from turn to turn.
+  const auto y = RunGraph(R"(g (int64 n, bool c, float[1] x) => (float[M] last, int64[K] all) {
+    last, all = Loop (n, c, x) <body = b (int64[1] i, bool[1] d, float[S] s) => (bool e, float[T] t, int64 u) {
+      zero = Constant <value_ints = [0]> ()  e = Squeeze(d, zero)  u = Squeeze(i, zero)  f = Cast <to = 1> (i)
+      t = Add(s, f)
+    }>
+  })",
+                          {Tensor::Scalar<std::int64_t>(4), Tensor::Scalar<bool>(true), Floats({1})});
+  EXPECT_EQ(Elements<float>(y[0]), (Reals{7}));
+  EXPECT_EQ(Elements<std::int64_t>(y[1]), (Longs{0, 1, 2, 3}));
+  EXPECT_EQ(y[1].tensor().shape(), (Shape{4}));
+}
+
 TEST(LoopOp, MayNeverRun) {
   for (const std::int64_t n : {0, -3}) {
     auto y = RunGraph(kLoop, {Tensor::Scalar(n), Tensor::Scalar<bool>(true), Floats({1})});

@@ -69,7 +69,7 @@ class BodyInliner {
     for (std::size_t i = carried + 1; i < body.outputs.size(); ++i)
       if (!body.value(body.outputs[i]).type.is_tensor()) return false;
     context_.Yes(graph_, id_, "runs once");
-    initial.insert(initial.begin(), {Number<std::int64_t>(0), Number<bool>(true)});
+    initial.insert(initial.begin(), {Number<std::int64_t>(0, body, 0), Number<bool>(true, body, 1)});
     std::vector<ValueId> results = PasteBody(graph_, Prefix(), body, initial);
     Rewrite rewrite(graph_, context_.registry, id_);
     for (std::size_t i = carried + 1; i < results.size(); ++i) results[i] = Stacked(rewrite, results[i]);
@@ -77,9 +77,11 @@ class BodyInliner {
     return true;
   }
 
+  // Of the rank that the body has inferred for its input.
   template <typename T>
-  ValueId Number(T number) {
-    return graph_.AddConstant("constant", Tensor::Of<T>({number}, Shape{}));
+  ValueId Number(T number, const Graph& body, std::size_t input) {
+    const Type& type = body.value(body.inputs[input]).type;
+    return graph_.AddConstant("constant", Tensor::Of<T>({number}, type.dims.size() == 1 ? Shape{1} : Shape{}));
   }
   // What one turn adds to a collected output.
   ValueId Stacked(Rewrite& rewrite, ValueId value) const {

@@ -87,6 +87,14 @@ TEST(InlineBodies, TakesTheBodyOfALoopThatRunsOnce) {
   EXPECT_EQ(Left(LoopText("m", "yes"), inputs), "Loop");
 }
 
+TEST(InlineBodies, GivesTheFirstTurnInTheRankThatTheBodyDeclares) {
+  EXPECT_EQ(Left("g (float[2] x) => (float[2] y, int64[1] z) <int64 one = {1}, bool yes = {1}, int64[1] axis = {0}> {"
+                 " y, z = Loop (one, yes, x) <body = b (int64[1] i, bool[1] c, float[2] s) =>"
+                 " (bool d, float[2] t, int64 u) { d = Squeeze(c, axis) t = Exp(s) u = Squeeze(i, axis) }> }",
+                 {kX}),
+            "Exp Unsqueeze");
+}
+
 TEST(InlineBodies, DropsALoopThatNeverRuns) {
   const auto text = [](const std::string& limit, const std::string& condition) {
     return "g (float[2] x) => (float[2] y) <int64 zero = {0}, int64 one = {1}, bool no = {0}, bool yes = {1}> {"
