@@ -17,9 +17,12 @@ import subprocess
 import sys
 import time
 
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tools"))
+import peer  # noqa: E402
+
 REQUIREMENTS = ("onnxruntime==1.31.1", "optimum-onnx==0.1.0", "diffusers==0.39.0", "transformers==4.57.6",
                 "torch==2.15.0", "onnxscript", "pillow", "numpy")
-ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = pathlib.Path(os.environ.get("SDX_BUILD", ROOT / "build/release"))
 PACKAGES = {"sardonyx": BUILD / "as_onnxruntime", "onnxruntime": None}
 PROMPT = "a cat on the mat"
@@ -58,8 +61,10 @@ def make(folder):
     main_export(str(folder / "torch"), folder / "onnx", task="text-to-image")
 
 
-def serve(folder, steps):
+def serve(engine, folder, steps):
     """The process of an engine: makes a picture for each line of its input, and keeps the last one."""
+    if engine != "sardonyx":
+        peer.require()
     import numpy
     import onnxruntime
     import torch
@@ -97,7 +102,7 @@ class Engine:
         self.name, self.picture = name, pathlib.Path(options.folder) / f"{name}.npy"
         path = {"PYTHONPATH": str(PACKAGES[name] or ""), "HF_HUB_OFFLINE": "1"}
         self.process = subprocess.Popen(
-            [python, "-W", "ignore", __file__, "--serve", str(options.folder), str(options.steps)],
+            [python, "-W", "ignore", __file__, "--serve", name, str(options.folder), str(options.steps)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=os.environ | path)
         self.read()
 
@@ -164,6 +169,6 @@ if __name__ == "__main__":
     if sys.argv[1:2] == ["--make"]:
         make(pathlib.Path(sys.argv[2]))
     elif sys.argv[1:2] == ["--serve"]:
-        serve(pathlib.Path(sys.argv[2]), int(sys.argv[3]))
+        serve(sys.argv[2], pathlib.Path(sys.argv[3]), int(sys.argv[4]))
     else:
         main()

@@ -17,8 +17,11 @@ import subprocess
 import sys
 import time
 
-REQUIREMENTS = ("onnxruntime==1.31.1", "onnxruntime-genai==0.18.0", "numpy")
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tools"))
+import peer  # noqa: E402
+
+REQUIREMENTS = ("onnxruntime==1.31.1", "onnxruntime-genai==0.18.0", "numpy")
 BUILD = pathlib.Path(os.environ.get("SDX_BUILD", ROOT / "build/release"))
 PACKAGES = {"sardonyx": BUILD / "as_onnxruntime", "onnxruntime": None}
 
@@ -44,8 +47,10 @@ def configure(folder, shape, onnx, threads, cache, capacity):
     return folder
 
 
-def serve(folder, prompt, steps):
+def serve(engine, folder, prompt, steps):
     """The process of an engine: generates once for each line of its input."""
+    if engine != "sardonyx":
+        peer.require()
     import numpy
     import onnxruntime_genai
 
@@ -77,7 +82,7 @@ class Engine:
         self.name = name
         path = {"PYTHONPATH": str(PACKAGES[name] or "")}
         self.process = subprocess.Popen(
-            [python, "-W", "ignore", __file__, "--serve", folder, str(options.prompt), str(options.steps)],
+            [python, "-W", "ignore", __file__, "--serve", name, folder, str(options.prompt), str(options.steps)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=os.environ | path)
         self.read()
 
@@ -160,6 +165,6 @@ def main():
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--serve"]:
-        serve(sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))
+        serve(sys.argv[2], sys.argv[3], int(sys.argv[4]), int(sys.argv[5]))
     else:
         main()

@@ -47,8 +47,8 @@ void PanelsOfRows(const RowPanelsArgs& t, const typename Panels::Element* b, flo
       const Vec low = Panels::LoadVec(b + p * panel), high = Panels::LoadVec(b + p * panel + kLanes);
 #pragma GCC unroll 8
       for (ptrdiff_t r = 0; r < R; ++r) {
-        acc[r][p][0] += x[r] * low;
-        acc[r][p][1] += x[r] * high;
+        acc[r][p][0] = MulAdd(x[r], low, acc[r][p][0]);
+        acc[r][p][1] = MulAdd(x[r], high, acc[r][p][1]);
       }
       // Every line, since many rows leave the processor no room to look ahead itself.
       for (ptrdiff_t line = 0; line < kStepBytes; line += 64)

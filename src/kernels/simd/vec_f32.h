@@ -1,8 +1,8 @@
 // kernels/simd/vec_f32.h - one vector of floats of the ISA being compiled, for the matrix kernels.
 //
 // Include only from *.isa.cpp: everything lies in namespace SDX_ISA. Vec is a compiler vector, so + - * / and
-// comparisons work on it (a * b + c becomes an FMA where the ISA has one). Lanes says which of the first lanes of a
-// vector take part.
+// comparisons work on it (a * b + c mostly becomes an FMA where the ISA has one; MulAdd(a, b, c) always does, where
+// sums must have the same bits in several loops). Lanes says which of the first lanes of a vector take part.
 #pragma once
 
 #include <cstdint>
@@ -34,6 +34,7 @@ inline Vec Load(const float* p, Lanes lanes) { return _mm512_maskz_loadu_ps(lane
 inline void Store(float* p, Vec v) { _mm512_storeu_ps(p, v); }
 inline void Store(float* p, Vec v, Lanes lanes) { _mm512_mask_storeu_ps(p, lanes, v); }
 inline Vec Broadcast(float x) { return _mm512_set1_ps(x); }
+inline Vec MulAdd(Vec a, Vec b, Vec c) { return _mm512_fmadd_ps(a, b, c); }
 // The second operand wins when one is NaN. The forms with a mask of ones: g++ 12 warns inside the plain ones.
 inline Vec Max(Vec bound, Vec x) { return _mm512_maskz_max_ps(0xFFFF, bound, x); }
 inline Vec Min(Vec bound, Vec x) { return _mm512_maskz_min_ps(0xFFFF, bound, x); }
@@ -74,6 +75,7 @@ inline void Store(float* p, Vec v, Lanes lanes) {
     _mm256_maskstore_ps(p, LaneMask(lanes), v);
 }
 inline Vec Broadcast(float x) { return _mm256_set1_ps(x); }
+inline Vec MulAdd(Vec a, Vec b, Vec c) { return _mm256_fmadd_ps(a, b, c); }
 inline Vec Max(Vec bound, Vec x) { return _mm256_max_ps(bound, x); }
 inline Vec Min(Vec bound, Vec x) { return _mm256_min_ps(bound, x); }
 inline Vec Sqrt(Vec x) { return _mm256_sqrt_ps(x); }
@@ -109,6 +111,7 @@ inline void Store(float* p, Vec v, Lanes lanes) {
   for (int i = 0; i < lanes.count; ++i) p[i] = v[i];
 }
 inline Vec Broadcast(float x) { return Vec{x, x, x, x}; }
+inline Vec MulAdd(Vec a, Vec b, Vec c) { return a * b + c; }
 inline Vec Max(Vec bound, Vec x) { return x < bound ? bound : x; }
 inline Vec Min(Vec bound, Vec x) { return x > bound ? bound : x; }
 inline Vec Sqrt(Vec x) {
