@@ -11,8 +11,8 @@
 
 namespace sardonyx::ops {
 
-// A tensor as a kernel sees it: borrowed bytes and shape, valid until the kernel returns. `Byte` is void for a tensor that
-// the kernel writes and const void for one that it may only read, such as an input or a constant.
+// A tensor as a kernel sees it: borrowed bytes and shape, valid until the kernel returns. `Byte` is void for a tensor
+// that the kernel writes and const void for one that it may only read, such as an input or a constant.
 template <typename Byte>
 struct BasicTensorRef {
   template <typename T>
@@ -22,6 +22,9 @@ struct BasicTensorRef {
   Byte* data = nullptr;  // std::string objects for kString; packed for types under a byte
   Dims shape;
   std::int64_t count = 0;
+  // Elements from a row of the last axis to the next where they lie apart, as a part of a wider tensor; 0: they follow
+  // each other. Only kernels whose row says so (OpDef::pitch) are given such tensors.
+  std::int64_t pitch = 0;
 
   bool present() const { return dtype != DType::kUndefined; }
   std::size_t rank() const { return shape.size(); }
@@ -34,11 +37,10 @@ struct BasicTensorRef {
   std::span<Element<T>> Span() const {
     return {As<T>(), static_cast<std::size_t>(count)};
   }
+  std::int64_t RowPitch() const { return pitch != 0 || shape.empty() ? pitch : shape[shape.size() - 1]; }
   std::size_t byte_size() const { return ByteSize(dtype, count); }
-  operator BasicTensorRef<const void>() const
-    requires(!std::is_const_v<Byte>)
-  {
-    return {dtype, data, shape, count};
+  operator BasicTensorRef<const void>() const requires(!std::is_const_v<Byte>) {
+    return {dtype, data, shape, count, pitch};
   }
 };
 
@@ -62,7 +64,7 @@ struct Slot {
     ref = {};
     bytes = nullptr;
   }
-  OutputRef output() const { return {ref.dtype, bytes, ref.shape, ref.count}; }
+  OutputRef output() const { return {ref.dtype, bytes, ref.shape, ref.count, ref.pitch}; }
 };
 
 class KernelContext;

@@ -6,6 +6,7 @@
 // their own.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
@@ -13,6 +14,10 @@
 
 #include "base/dtype.h"
 #include "base/error.h"
+
+namespace sardonyx {
+struct Node;
+}
 
 namespace sardonyx::ops {
 
@@ -104,6 +109,14 @@ struct SpellDef {
   SpellFn* rewrite = nullptr;
 };
 
+// Whether the kernel of a node takes an input or output whose rows of the last axis lie apart (TensorRef::pitch). Asked
+// for float tensors; without such a function rows always follow each other.
+struct Port {
+  bool output = false;
+  std::size_t index = 0;
+};
+using PitchFn = bool(const Node&, Port);
+
 enum Traits : std::uint16_t {
   kNone = 0,
   kCommutative = 1,        // the first two inputs may be swapped
@@ -134,6 +147,7 @@ struct OpDef {
   CostFn* cost = nullptr;
   const LayoutDef* layout = nullptr;  // null: works channels first only, unless its traits say more (LayoutOf)
   SpellDef spell = {};
+  PitchFn* pitch = nullptr;
   std::uint16_t traits = kNone;
 };
 

@@ -81,6 +81,40 @@ outputs: y direct
 )");
 }
 
+TEST(MakePlan, PartsOfAConcatAreComputedInItAndThoseOfASplitReadWhereTheyLie) {
+  ReadyToPlan g(R"(g (float[n,9,16] x) => (float[n,9,8] y, float[n,9,24] z) <int64[2] sizes = {8, 24}> {
+    a = Add(x, x)
+    b = Mul(x, a)
+    c = Concat<axis = -1>(a, b)
+    l, r = Split<axis = 2>(c, sizes)
+    y = Add(l, l)
+    z = Softmax(r)
+  } )");
+  EXPECT_EQ(g.Text({Floats({1, 9, 16})}), R"(plan of g(float[1,9,16] x)
+steps:
+  0  a = Add(x, x)
+  1  b = Mul(x, a)
+  3  l, r = Split(c, sizes)
+  4  y = Add(l, l)
+  5  z = Softmax(r)
+values:
+  x  float[1,9,16]  input x
+  a  float[1,9,16]  arena host + 0, rows 32 apart
+  b  float[1,9,16]  arena host + 64, rows 32 apart
+  c  float[1,9,32]  arena host + 0
+  sizes  int64[2]  constant
+  l  float[1,9,8]  arena host + 0, rows 32 apart
+  r  float[1,9,24]  arena host + 1152
+  y  float[1,9,8]  output y
+  z  float[1,9,24]  output z
+buffers:
+  host + 0, 1152 bytes, steps 0 to 4: a, c, l
+  host + 1152, 864 bytes, steps 3 to 5: r
+arenas: host 2048 bytes
+outputs: y direct, z direct
+)");
+}
+
 TEST(MakePlan, AnElementwiseStepWritesOverItsInputWhenNobodyReadsThatLater) {
   ReadyToPlan g(R"(g (float[n] x) => (float[n] y, float[n] z) {
     a = Softmax(x)

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "ir/detour.h"
 #include "planner/foreign_steps.h"
-#include "planner/prefer_layout.h"
+#include "planner/layout/prefer_layout.h"
 
 namespace sardonyx::planner {
 namespace {

@@ -16,7 +16,7 @@ bool HasOpenCalls(const Graph& graph, const ops::Registry& registry);
 void ClaimFunctionCalls(Graph& graph, const ops::Registry& registry, const providers::ProviderSet& set);
 
 // Asks the providers in their order, for each graph from the innermost body out; a provider that prefers images
-// channels last is asked twice (planner/prefer_layout.h). A node claimed alone gets node.provider; a fused group
+// channels last is asked twice (planner/layout/prefer_layout.h). A node claimed alone gets node.provider; a fused group
 // becomes one node (domain: the provider's name, op_type: unique in the session, attribute "body": the group as a
 // graph), compiled into set.compiled. Nodes of the CPU keep an empty provider, by which the passes that follow
 // recognize nodes that they may change (optimizer/rules/rewrite.h; AssignRest names it); node.provider_note collects

@@ -42,7 +42,12 @@ struct PlannedSlot {
   int source = -1;
   int memory = 0;  // of Outline::memories()
   std::size_t offset = 0;
-  Tensor known;  // contents that the key implies
+  // A part of a wider value: bytes from the beginning of its storage, and elements from a row of its last axis to the
+  // next (0: they follow each other).
+  std::size_t window = 0;
+  std::int64_t pitch = 0;
+  bool has_parts = false;  // others are parts of it
+  Tensor known;            // contents that the key implies
 };
 
 struct PlannedStep {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <string_view>
@@ -76,6 +77,16 @@ class PlanBuilder {
 
   void PlaceSlots();
   int RootOf(int slot) const;
+  bool TakesPitch(const PlannedStep& planned, bool output, std::size_t port) const;
+  bool IsImage(int slot) const;
+  bool IsAlongRows(const PlannedStep& planned, int wide) const;
+  std::optional<std::int64_t> CutBefore(const Step& step) const;
+  void PlaceWithin(int slot, int wide, std::int64_t before);
+  bool MayBePart(int slot, int wide) const;
+  bool JoinWhereComputed(const PlannedStep& planned);
+  bool CutWhereItLies(const PlannedStep& planned);
+  void FindRows();
+  void PlaceParts();
   void LinkViews();
   void ReuseInPlace();
   bool DiesAt(int root, int at) const;
@@ -109,9 +120,11 @@ class PlanBuilder {
   std::vector<int> input_of_;  // by slot: input, or -1
   std::vector<std::pair<int, std::set<int>>> wanted_;
   std::vector<int> late_steps_;
-  std::vector<int> root_;                // by slot: the slot whose storage it shares
-  std::vector<int> first_, last_;        // by root: planned step of the first write and last read
-  std::vector<int> stage_of_, task_of_;  // by planned step, if the plan has stages
+  std::vector<int> root_;                        // by slot: the slot whose storage it shares
+  std::vector<int> first_, last_;                // by root: planned step of the first write and last read
+  std::vector<int> stage_of_, task_of_;          // by planned step, if the plan has stages
+  std::vector<bool> idle_;                       // by planned step: its outputs lie where they belong without it
+  std::vector<bool> needs_rows_, writes_apart_;  // by slot, see FindRows
 };
 
 }  // namespace sardonyx::planner

@@ -57,6 +57,7 @@ void PlanBuilder::PlaceSlots() {
     }
   }
   if (threads_ > 1) OrderStages();
+  PlaceParts();
   LinkViews();
   ExtendLifetimes();
   ReuseInPlace();
@@ -115,6 +116,7 @@ bool PlanBuilder::DiesAt(int root, int at) const {
 int PlanBuilder::TakenBy(const Step& step, std::size_t input, int at) const {
   const int in = input < step.inputs.size() ? step.inputs[input] : kNoSlot;
   if (in == kNoSlot) return kNoSlot;
+  if (plan_->slots[in].pitch != 0) return kNoSlot;
   const int root = RootOf(in);
   const bool has_memory = IsArenaRoot(root) || plan_->slots[root].place == Place::kLate;
   if (!has_memory || !DiesAt(root, at)) return kNoSlot;
@@ -153,7 +155,7 @@ void PlanBuilder::ReuseInPlace() {
       if (in == kNoSlot) continue;
       const int root = RootOf(in);
       const PlannedSlot& from = plan_->slots[in];
-      if (!IsArenaRoot(root) || !DiesAt(root, at) || !(from.shape == plan_->slots[out].shape) ||
+      if (!IsArenaRoot(root) || !DiesAt(root, at) || from.pitch != 0 || !(from.shape == plan_->slots[out].shape) ||
           Bits(from.dtype) != Bits(plan_->slots[out].dtype))
         continue;
       // Another input may read the same storage, but only element for element.
@@ -253,7 +255,7 @@ void PlanBuilder::PlaceArena() {
     PlannedSlot& planned = plan_->slots[slot];
     const int root = RootOf(slot);
     const PlannedSlot& storage = plan_->slots[root];
-    if (storage.place == Place::kArena) planned.offset = storage.offset;
+    if (storage.place == Place::kArena) planned.offset = storage.offset + planned.window;
     if (root != slot && storage.place != Place::kArena && storage.place != Place::kOutput) {
       planned.place = storage.place;  // a view of an input or a constant
       planned.source = storage.place == Place::kConstant ? root : storage.source;
@@ -266,15 +268,19 @@ void PlanBuilder::PlaceArena() {
 
 // A view that shares its input's storage has nothing to do.
 void PlanBuilder::EraseViews() {
-  const auto idle = [&](const PlannedStep& planned) {
+  const auto is_idle_view = [&](const PlannedStep& planned) {
     const Step& step = outline_.steps()[planned.step];
     return (step.op->traits & ops::kView) != 0 && !planned.late && step.outputs[0] != kNoSlot &&
            step.inputs[0] != kNoSlot && plan_->slots[step.outputs[0]].place != Place::kLate &&
            root_[step.outputs[0]] != step.outputs[0] && RootOf(step.outputs[0]) == RootOf(step.inputs[0]);
   };
   std::vector<int> kept_before(1, 0);  // by step: how many of those before it stay
-  for (const PlannedStep& planned : plan_->steps) kept_before.push_back(kept_before.back() + (idle(planned) ? 0 : 1));
-  std::erase_if(plan_->steps, idle);
+  std::vector<PlannedStep> kept;
+  for (std::size_t at = 0; at < plan_->steps.size(); ++at) {
+    if (!idle_[at] && !is_idle_view(plan_->steps[at])) kept.push_back(std::move(plan_->steps[at]));
+    kept_before.push_back(static_cast<int>(kept.size()));
+  }
+  plan_->steps = std::move(kept);
   for (auto& stage : plan_->stages)
     for (StepRange& task : stage) task = {kept_before[task.begin], kept_before[task.end]};
 }

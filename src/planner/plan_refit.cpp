@@ -56,6 +56,9 @@ bool PlanBuilder::IsUnlike(int slot, int other) const {
 // the results that they had.
 bool PlanBuilder::KeepsSharing(const Step& step) const {
   if (step.outputs.empty()) return true;
+  for (const auto* slots : {&step.inputs, &step.outputs})  // where a part begins may depend on contents
+    for (const int slot : *slots)
+      if (slot != kNoSlot && (before_->slots[slot].pitch != 0 || before_->slots[slot].has_parts)) return false;
   if ((step.op->traits & (ops::kView | ops::kMayAlias)) != 0) {
     constexpr std::size_t kMostCompared = 16;  // inputs, each with each
     if (step.inputs.size() > kMostCompared) return false;
@@ -93,7 +96,7 @@ bool PlanBuilder::Refit() {
   plan_->slots = before_->slots;
   for (int slot = 0; slot < static_cast<int>(changed_.size()); ++slot) {
     if (!changed_[slot]) continue;
-    if (!Resize(slot)) return false;
+    if (before_->slots[slot].pitch != 0 || before_->slots[slot].has_parts || !Resize(slot)) return false;
     // A value without bytes has no place that it could grow in.
     if ((plan_->slots[slot].count == 0) != (before_->slots[slot].count == 0)) return false;
   }

@@ -114,6 +114,7 @@ class Writer {
       if (planned.place == Place::kInput) text_ += " " + NameAt(outline_.inputs()[planned.source]);
       if (planned.place == Place::kOutput) text_ += " " + NameAt(outline_.outputs()[planned.source]);
       if (planned.place == Place::kConstant && planned.source >= 0) text_ += " " + NameAt(planned.source);
+      if (planned.pitch != 0) text_ += ", rows " + std::to_string(planned.pitch) + " apart";
       if (planned.promised) text_ += ", promised " + ToText(planned.shape);
       if (planned.known.defined()) text_ += ", known" + ShortDataText(planned.known);
       text_ += '\n';

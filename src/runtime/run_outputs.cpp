@@ -94,7 +94,8 @@ void RunState::PlaceOutputs(std::span<const OutputTarget> targets) {
     } catch (const Error& error) {
       throw AtSlot(slot, error);
     }
-    for (const int output_slot : (*plan_->output_slots)[k]) slots_[output_slot].PlaceAt(data);
+    for (const int output_slot : (*plan_->output_slots)[k])
+      slots_[output_slot].PlaceAt(static_cast<std::byte*>(data) + plan_->slots[output_slot].window);
   }
 }
 

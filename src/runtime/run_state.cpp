@@ -190,7 +190,7 @@ void RunState::Bind(std::shared_ptr<const planner::Plan> plan) {
     const PlannedSlot& planned = plan_->slots[i];
     Slot& slot = slots_[i];
     slot.value = Value();
-    slot.ref = {planned.dtype, nullptr, planned.shape, planned.count};
+    slot.ref = {planned.dtype, nullptr, planned.shape, planned.count, planned.pitch};
     slot.bytes = nullptr;
     switch (planned.place) {
       case Place::kConstant: {

@@ -48,6 +48,12 @@ struct ConvShape {
   ImageLayout in_layout = ImageLayout::kChannelsFirst;
   ImageLayout out_layout = ImageLayout::kChannelsFirst;
   ConvAlgorithm algorithm = ConvAlgorithm::kDirect;  // from ChooseConvF32Algorithm; ConvTranspose: unused
+  // Floats from a pixel to the next of channels-last x, y and residual, as parts of wider images: both layouts are
+  // channels last then. 0: the channels.
+  std::int64_t in_pixel = 0, out_pixel = 0, residual_pixel = 0;
+  std::int64_t InPixel() const { return in_pixel != 0 ? in_pixel : in_channels; }
+  std::int64_t OutPixel() const { return out_pixel != 0 ? out_pixel : out_channels; }
+  std::int64_t ResidualPixel() const { return residual_pixel != 0 ? residual_pixel : out_channels; }
   // The input and the weights are rounded to bf16, as in GemmF32Args, and so are packed weights. Only for 1x1 kernels,
   // channels last, without pads and groups.
   bool rounds_to_bf16 = false;
@@ -57,7 +63,7 @@ struct ConvF32Args {
   ConvShape shape;
   const float* x = nullptr;               // in_layout
   const float* packed_weights = nullptr;  // 64-byte aligned, from PackConvF32Weights
-  float* y = nullptr;                     // out_layout; overlaps neither x nor the weights
+  float* y = nullptr;                     // out_layout; overlaps neither x (another part of one image may) nor weights
   Epilogue epilogue;                      // bias_n [out_channels]; residual like y (residual_stride unused), may be y
   const TileF32Set* tiles = nullptr;      // null: the best of this CPU; tests name others
 };
@@ -67,7 +73,8 @@ struct ConvF32Args {
 ConvAlgorithm ChooseConvF32Algorithm(const ConvShape& shape);
 
 // Floats of packed weights. The packed form depends on channels, groups, kernel, the two layouts and the algorithm (and
-// the ISA), never on batch, image sizes, strides, dilations or pads: weights are packed once when only these are known.
+// the ISA), never on batch, image sizes, distances of pixels, strides, dilations or pads: weights are packed once when
+// only these are known.
 std::size_t ConvF32PackedCount(const ConvShape& shape, const TileF32Set* tiles = nullptr);
 
 // w: [out_channels, in_channels / groups, kD, kH, kW], as ONNX Conv has it.

@@ -87,13 +87,13 @@ struct DenseInput {
     halo.lead = s.pad_begin;
     halo.channels = s.in_channels;
     // Positions 4 KB apart would fall into one set of the first cache level: kernels then read from padded pixels.
-    const bool alias = s.in_channels * s.stride[2] % 1024 == 0 && s.out[2] >= 8;
-    halo.pixel = s.in_channels + (alias ? 16 : 0);
-    in_place = !alias && !IsFirst(s.in_layout) && s.pad_begin == Index3{0, 0, 0} && halo.size[0] <= s.in[0] &&
-               halo.size[1] <= s.in[1] && halo.size[2] <= s.in[2];
+    const auto alias = [&](int64_t pixel) { return pixel * s.stride[2] % 1024 == 0 && s.out[2] >= 8; };
+    in_place = !alias(s.InPixel()) && !IsFirst(s.in_layout) && s.pad_begin == Index3{0, 0, 0} &&
+               halo.size[0] <= s.in[0] && halo.size[1] <= s.in[1] && halo.size[2] <= s.in[2];
     if (in_place) halo.size = s.in;
+    halo.pixel = in_place ? s.InPixel() : s.in_channels + (alias(s.in_channels) ? 16 : 0);
     // The taps of a kernel row are consecutive pixels: one long sum.
-    merged = s.groups == 1 && s.dilation[2] == 1 && !alias;
+    merged = s.groups == 1 && s.dilation[2] == 1 && halo.pixel == s.in_channels;
     taps = s.kernel[0] * s.kernel[1] * (merged ? 1 : s.kernel[2]);
     k = s.in_channels / s.groups * (merged ? s.kernel[2] : 1);
   }
@@ -127,12 +127,12 @@ bool IsThin(const ConvShape& s, const TileF32Set& tiles) {
 GemmF32Args ThinGemm(const ConvF32Args& args, const ConvShape& s, const TileF32Set& tiles) {
   GemmF32Args g;
   g.m = s.in[2], g.n = s.out_channels, g.k = s.in_channels;
-  g.a = args.x, g.lda = s.in_channels;
+  g.a = args.x, g.lda = s.InPixel();
   g.packed_b = args.packed_weights;
-  g.c = args.y, g.ldc = s.out_channels;
+  g.c = args.y, g.ldc = s.OutPixel();
   g.tiles = &tiles;
   g.epilogue = args.epilogue;
-  g.epilogue.residual_stride = s.out_channels;
+  g.epilogue.residual_stride = s.ResidualPixel();
   return g;
 }
 
@@ -140,14 +140,14 @@ GemmF32Args Bf16Gemm(const ConvF32Args& args, const TileF32Set& tiles) {
   const ConvShape& s = args.shape;
   GemmF32Args g;
   g.m = s.batch * Product(s.out), g.n = s.out_channels, g.k = s.in_channels;
-  g.a = args.x, g.lda = g.k;
+  g.a = args.x, g.lda = s.InPixel();
   g.packed_half = static_cast<const std::uint16_t*>(static_cast<const void*>(args.packed_weights));
   g.half_kind = HalfKind::kBFloat16;
   g.rounds_to_bf16 = true;
-  g.c = args.y, g.ldc = g.n;
+  g.c = args.y, g.ldc = s.OutPixel();
   g.tiles = &tiles;
   g.epilogue = args.epilogue;
-  g.epilogue.residual_stride = g.n;
+  g.epilogue.residual_stride = s.ResidualPixel();
   return g;
 }
 
@@ -158,9 +158,9 @@ void SamplePixels(const ConvShape& s, const float* x, float* dst, Parallel& para
   parallel.For(rows, grain, [&](int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) {
       const int64_t h = row % s.out[1], d = row / s.out[1] % s.out[0], n = row / (s.out[1] * s.out[0]);
-      const float* from = x + ((n * s.in[0] + d * s.stride[0]) * s.in[1] + h * s.stride[1]) * s.in[2] * channels;
+      const float* from = x + ((n * s.in[0] + d * s.stride[0]) * s.in[1] + h * s.stride[1]) * s.in[2] * s.InPixel();
       for (int64_t w = 0; w < s.out[2]; ++w)
-        std::copy_n(from + w * s.stride[2] * channels, channels, dst + (row * s.out[2] + w) * channels);
+        std::copy_n(from + w * s.stride[2] * s.InPixel(), channels, dst + (row * s.out[2] + w) * channels);
     }
   });
 }
@@ -174,7 +174,7 @@ void RunBf16(const ConvF32Args& args, const TileF32Set& tiles, Parallel& paralle
   if (const std::size_t bytes = SampledBytes(args.shape); bytes > 0) {
     float* sampled = reinterpret_cast<float*>(scratch);
     SamplePixels(args.shape, args.x, sampled, parallel);
-    g.a = sampled;
+    g.a = sampled, g.lda = g.k;
     scratch += bytes;
   }
   GemmF32(g, parallel, scratch);
@@ -200,7 +200,7 @@ void RunDense(const ConvF32Args& args, const TileF32Set& tiles, Parallel& parall
   const Index3 pitch = input.halo.Pitch();
   ImplicitGemm g{};
   g.tiles = &tiles;
-  g.x_image_stride = Product(s.in) * s.in_channels;
+  g.x_image_stride = Product(s.in) * s.InPixel();
   g.x_image_floats = input.halo.Floats();
   for (int i = 0; i < 3; ++i) g.x_step[i] = s.stride[i] * pitch[i];
   g.tap_offsets = offsets;
@@ -215,6 +215,7 @@ void RunDense(const ConvF32Args& args, const TileF32Set& tiles, Parallel& parall
   g.count = s.out;
   g.out_layout = s.out_layout;
   g.out_pixels = Product(s.out);
+  g.y_pixel = s.OutPixel(), g.residual_pixel = s.ResidualPixel();
   g.y_step = {s.out[1] * s.out[2], s.out[2], 1};
   g.epilogue = &args.epilogue;
   g.y = args.y;
@@ -227,11 +228,10 @@ void RunDense(const ConvF32Args& args, const TileF32Set& tiles, Parallel& parall
   float* image = reinterpret_cast<float*>(scratch + input.OffsetBytes());
   g.x = image;
   g.images = 1;
-  const int64_t y_floats = g.out_pixels * s.out_channels;
   for (int64_t n = 0; n < s.batch; ++n) {
-    FillHalo(tiles, input.halo, {args.x + n * g.x_image_stride, s.in, s.in_layout}, image, parallel);
-    g.y = args.y + n * y_floats;
-    if (g.residual != nullptr) g.residual = args.epilogue.residual + n * y_floats;
+    FillHalo(tiles, input.halo, {args.x + n * g.x_image_stride, s.in, s.in_layout, s.InPixel()}, image, parallel);
+    g.y = args.y + n * g.out_pixels * g.y_pixel;
+    if (g.residual != nullptr) g.residual = args.epilogue.residual + n * g.out_pixels * g.residual_pixel;
     RunImplicitGemm(g, parallel);
   }
 }
@@ -361,6 +361,23 @@ void RunDepthwise(const ConvF32Args& args, const TileF32Set& tiles, Parallel& pa
     DepthwisePixels(a, tiles, parallel, scratch);
 }
 
+// Winograd and depthwise kernels find the residual where y is in it.
+bool LaysResidualLikeY(const ConvShape& s, Way way) {
+  return (way == Way::kWinograd || way == Way::kPixels) && s.ResidualPixel() != s.OutPixel();
+}
+
+void ResidualIntoY(ConvF32Args& args, Parallel& parallel) {
+  const ConvShape& s = args.shape;
+  if (args.epilogue.residual == nullptr) return;
+  const int64_t pixels = s.batch * Product(s.out), channels = s.out_channels;
+  parallel.For(pixels, std::max<int64_t>(1, 16384 / channels), [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i)
+      std::copy_n(args.epilogue.residual + i * s.ResidualPixel(), channels, args.y + i * s.OutPixel());
+  });
+  args.epilogue.residual = args.y;
+  args.shape.residual_pixel = s.OutPixel();
+}
+
 }  // namespace
 
 // The model: multiplications of the image at a share of the ceiling, plus the weights, which come from memory at a
@@ -444,9 +461,12 @@ std::size_t ConvF32ScratchBytes(const ConvShape& shape, int threads, const TileF
                                       : DepthwisePixelsScratchBytes(shape));
 }
 
-void ConvF32(const ConvF32Args& args, Parallel& parallel, std::byte* scratch) {
+void ConvF32(const ConvF32Args& given, Parallel& parallel, std::byte* scratch) {
+  ConvF32Args args = given;
   const TileF32Set& tiles = Tiles(args.tiles);
-  switch (ChooseWay(args.shape)) {
+  const Way way = ChooseWay(args.shape);
+  if (LaysResidualLikeY(args.shape, way)) ResidualIntoY(args, parallel);
+  switch (way) {
     case Way::kPlanes:
     case Way::kPixels:
       return RunDepthwise(args, tiles, parallel, scratch);

@@ -15,8 +15,10 @@
 namespace sardonyx::kernels {
 namespace {
 
-void Check(const Case& c, bool transposed) {
+// wide: images are parts of wider ones, in layouts that are both channels last.
+void Check(const Case& c, bool transposed, bool wide = false) {
   ConvShape s = Shape(c, transposed);
+  if (wide) s.in_pixel = s.in_channels + 3, s.out_pixel = s.out_channels + 5, s.residual_pixel = s.out_channels + 1;
   const int64_t taps = Volume(s.kernel), pixels = Volume(s.out);
   const auto x = Random(static_cast<std::size_t>(s.batch * s.in_channels * Volume(s.in)), 1);
   const auto w = Random(static_cast<std::size_t>(s.in_channels / s.groups * s.out_channels * taps), 2);
@@ -30,6 +32,7 @@ void Check(const Case& c, bool transposed) {
     for (const ImageLayout in : {kFirst, kLast})
       for (const ImageLayout out : {kFirst, kLast})
         for (const Extras extras : {Extras::kNone, Extras::kAll, Extras::kResidualIsY}) {
+          if (wide && (in == kFirst || out == kFirst)) continue;
           SCOPED_TRACE(std::string(c.name) + (transposed ? " transposed " : " ") + std::string(Name(set->isa)) +
                        (in == kFirst ? " first" : " last") + (out == kFirst ? " to first" : " to last") + " extras " +
                        std::to_string(static_cast<int>(extras)));
@@ -121,6 +124,12 @@ constexpr Case kCases[] = {
 
 TEST(ConvF32, EveryWayInEveryLayoutOnEveryIsa) {
   for (const Case& c : kCases) Check(c, false);
+}
+
+TEST(ConvF32, PartsOfWiderImages) {
+  for (const Case& c : kCases) Check(c, false, true);
+  // A pixel of 4 KB: alone it would be copied.
+  Check({"512 of 1024 channels", 1, 1021, 9, 1, {1, 3, 12}, {1, 1, 1}}, false, true);
 }
 
 constexpr Case kTransposedCases[] = {

@@ -93,6 +93,27 @@ inline std::vector<float> InLayout(const std::vector<float>& first, ImageLayout 
   return moved;
 }
 
+// Pixels of `channels` as the first part of pixels of `pixel` floats, the rest NaN; and back.
+inline std::vector<float> Widened(const std::vector<float>& image, int64_t channels, int64_t pixel) {
+  std::vector<float> wide(image.size() / static_cast<std::size_t>(channels) * static_cast<std::size_t>(pixel),
+                          std::nanf(""));
+  for (std::size_t i = 0; i < image.size(); ++i) {
+    const auto at = static_cast<int64_t>(i);
+    wide[static_cast<std::size_t>(at / channels * pixel + at % channels)] = image[i];
+  }
+  return wide;
+}
+inline std::vector<float> Narrowed(const std::vector<float>& wide, int64_t channels, int64_t pixel) {
+  std::vector<float> image;
+  for (std::size_t i = 0; i < wide.size(); ++i) {
+    if (static_cast<int64_t>(i) % pixel < channels)
+      image.push_back(wide[i]);
+    else
+      EXPECT_TRUE(std::isnan(wide[i])) << "written beside the channels, at " << i;
+  }
+  return image;
+}
+
 enum class Extras { kNone, kAll, kResidualIsY };
 
 // NOLINTNEXTLINE(readability-function-size): everything that varies between runs
@@ -102,9 +123,12 @@ inline std::vector<float> Convolve(ConvShape s, bool transposed, const std::vect
   Scratch packed((transposed ? ConvTransposeF32PackedCount(s, &set) : ConvF32PackedCount(s, &set)) * sizeof(float));
   Scratch scratch(transposed ? ConvTransposeF32ScratchBytes(s, parallel.ThreadCount(), &set)
                              : ConvF32ScratchBytes(s, parallel.ThreadCount(), &set));
-  const auto in = InLayout(x, s.in_layout, s.batch, s.in_channels, Volume(s.in));
-  const auto added = InLayout(residual, s.out_layout, s.batch, s.out_channels, Volume(s.out));
-  std::vector<float> y(added.size(), std::nanf(""));
+  const auto in = Widened(InLayout(x, s.in_layout, s.batch, s.in_channels, Volume(s.in)), s.in_channels, s.InPixel());
+  const auto dense = InLayout(residual, s.out_layout, s.batch, s.out_channels, Volume(s.out));
+  if (extras == Extras::kResidualIsY) s.residual_pixel = s.out_pixel;
+  const auto added = Widened(dense, s.out_channels, s.ResidualPixel());
+  std::vector<float> y(dense.size() / static_cast<std::size_t>(s.out_channels) * static_cast<std::size_t>(s.OutPixel()),
+                       std::nanf(""));
   if (extras == Extras::kResidualIsY) y = added;
   ConvF32Args args;
   args.shape = s;
@@ -115,7 +139,7 @@ inline std::vector<float> Convolve(ConvShape s, bool transposed, const std::vect
   (transposed ? PackConvTransposeF32Weights : PackConvF32Weights)(s, w.data(), weights, parallel, &set);
   args.packed_weights = weights;
   (transposed ? ConvTransposeF32 : ConvF32)(args, parallel, scratch.data());
-  return y;
+  return Narrowed(y, s.out_channels, s.OutPixel());
 }
 
 }  // namespace sardonyx::kernels

@@ -25,6 +25,8 @@ LinearEpilogue Linear(const Epilogue& e) {
   return linear;
 }
 
+bool Repeats(const ConvShape& s) { return s.out_channels != s.in_channels; }
+
 // What both ways of cutting an image share: x and y of C channels, weights [channel blocks][taps][lanes].
 struct Task {
   const ConvF32Args& args;
@@ -34,6 +36,8 @@ struct Task {
   LinearEpilogue linear;
 
   int64_t Channels() const { return s.out_channels; }
+  int64_t InPixel() const { return Repeats(s) ? s.out_channels : s.InPixel(); }
+  int64_t OutPixel() const { return s.OutPixel(); }
   // The epilogue of channels from c on and the floats of y from `at` on.
   LinearEpilogue EpilogueAt(int64_t c, int64_t at) const {
     LinearEpilogue e = linear;
@@ -60,14 +64,14 @@ class Bands {
     const int64_t first = vectors * chunk / chunks_ * lanes;
     const int64_t row = s.out[1] * band / bands_;
     DepthwiseBandArgs d;
-    d.x = t_.args.x + image * s.in[1] * s.in[2] * t_.Channels() + first;
+    d.x = t_.args.x + image * s.in[1] * s.in[2] * t_.InPixel() + first;
     d.in_rows = s.in[1], d.in_columns = s.in[2];
-    d.x_row_stride = s.in[2] * t_.Channels(), d.x_pixel_stride = t_.Channels();
+    d.x_row_stride = s.in[2] * t_.InPixel(), d.x_pixel_stride = t_.InPixel();
     d.row = row * s.stride[1] - s.pad_begin[1];
     d.row_step = s.stride[1];
     d.w = t_.args.packed_weights + first * s.kernel[1] * s.kernel[2];
     d.kernel_rows = s.kernel[1];
-    d.y_row_stride = s.out[2] * t_.Channels(), d.y_pixel_stride = t_.Channels();
+    d.y_row_stride = s.out[2] * t_.OutPixel(), d.y_pixel_stride = t_.OutPixel();
     d.rows = s.out[1] * (band + 1) / bands_ - row;
     d.channels = std::min(vectors * (chunk + 1) / chunks_ * lanes, t_.Channels()) - first;
     d.column = -s.pad_begin[2], d.columns = s.out[2];
@@ -125,10 +129,10 @@ class Runs {
   void RunPixels(int64_t row, const std::array<TapRange, 3>& taps, int64_t column, int64_t pixels) const {
     const ConvShape& s = t_.s;
     const int64_t image = row / (s.out[0] * s.out[1]);
-    const Index3 pitch = {s.in[1] * s.in[2] * t_.Channels(), s.in[2] * t_.Channels(), t_.Channels()};
+    const Index3 pitch = {s.in[1] * s.in[2] * t_.InPixel(), s.in[2] * t_.InPixel(), t_.InPixel()};
     const Index3 weights = {s.kernel[1] * s.kernel[2], s.kernel[2], 1};
     DepthwiseRunArgs d;
-    d.x = t_.args.x + image * Product(s.in) * t_.Channels();
+    d.x = t_.args.x + image * Product(s.in) * t_.InPixel();
     d.w = t_.args.packed_weights;
     bool none = false;
     for (int i = 0; i < 3; ++i) none = none || taps[i].count == 0;
@@ -138,15 +142,16 @@ class Runs {
       d.x_tap_step[i] = s.dilation[i] * pitch[i];
       d.w_step[i] = weights[i];
     }
-    d.x_step = s.stride[2] * t_.Channels(), d.y_step = t_.Channels();
+    d.x_step = s.stride[2] * t_.InPixel(), d.y_step = t_.OutPixel();
     d.w_block = Product(s.kernel) * t_.kernels.lanes;
     d.pixels = pixels, d.channels = t_.Channels();
-    const int64_t at = (row * s.out[2] + column) * t_.Channels();
+    const int64_t at = (row * s.out[2] + column) * t_.OutPixel();
     d.y = t_.args.y + at;
     d.epilogue = t_.EpilogueAt(0, at);
     t_.kernels.depthwise_run(d);
-    if (NeedsPass(t_.args.epilogue.activation))
-      t_.tiles.activate(d.y, 1, pixels * t_.Channels(), pixels * t_.Channels(), t_.args.epilogue.activation);
+    if (!NeedsPass(t_.args.epilogue.activation)) return;
+    const int64_t rows = t_.OutPixel() == t_.Channels() ? 1 : pixels;
+    t_.tiles.activate(d.y, rows, pixels / rows * t_.Channels(), t_.OutPixel(), t_.args.epilogue.activation);
   }
 
   const Task& t_;
@@ -167,11 +172,11 @@ void RepeatChannels(const ConvShape& s, const float* x, float* dst, Parallel& pa
   const int64_t channels = s.in_channels, multiplier = s.out_channels / s.in_channels;
   const int64_t pixels = s.batch * Product(s.in);
   parallel.For(pixels, std::max<int64_t>(1, 16384 / s.out_channels), [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin * channels; i < end * channels; ++i) std::fill_n(dst + i * multiplier, multiplier, x[i]);
+    for (int64_t pixel = begin; pixel < end; ++pixel)
+      for (int64_t c = 0; c < channels; ++c)
+        std::fill_n(dst + (pixel * channels + c) * multiplier, multiplier, x[pixel * s.InPixel() + c]);
   });
 }
-
-bool Repeats(const ConvShape& s) { return s.out_channels != s.in_channels; }
 
 }  // namespace
 

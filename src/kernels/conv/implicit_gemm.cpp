@@ -89,6 +89,8 @@ class Convolution {
   }
   bool ChannelsLast() const { return g_.out_layout == ImageLayout::kChannelsLast; }
   int64_t Channels() const { return g_.groups * g_.group_out; }
+  int64_t OutPixel() const { return g_.y_pixel != 0 ? g_.y_pixel : Channels(); }
+  int64_t ResidualPixel() const { return g_.residual_pixel != 0 ? g_.residual_pixel : Channels(); }
 
   void RunUnit(int64_t unit, bool has_next) const {
     const Unit u = Decode(unit);
@@ -110,8 +112,8 @@ class Convolution {
     sweep.strip_sums = strip_sums;
     if (ChannelsLast()) {
       t.beta = e.beta;
-      t.c_row_stride = g_.y_step[2] * Channels();
-      t.residual_row_stride = t.c_row_stride;
+      t.c_row_stride = g_.y_step[2] * OutPixel();
+      t.residual_row_stride = g_.y_step[2] * ResidualPixel();
       SetClamp(e.activation, &t);
       sweep.activation = e.activation;
     } else {
@@ -171,12 +173,16 @@ class Convolution {
     t.a0 = x + InputOffset(row, column);
     t.a1 = second >= 0 ? x + InputOffset(second, column) : t.a0 + run * t.a_row_stride;
     if (ChannelsLast()) {
-      const int64_t base = u.image * g_.out_pixels * Channels() + u.group * g_.group_out + u.panel * tiles_.columns;
-      const int64_t at0 = base + Pixel(row, column) * Channels();
-      const int64_t at1 = second >= 0 ? base + Pixel(second, column) * Channels() : at0 + run * t.c_row_stride;
-      t.c0 = g_.y + at0;
-      t.c1 = g_.y + at1;
-      if (g_.residual != nullptr) t.residual0 = g_.residual + at0, t.residual1 = g_.residual + at1;
+      const int64_t channel = u.group * g_.group_out + u.panel * tiles_.columns;
+      const int64_t pixel0 = u.image * g_.out_pixels + Pixel(row, column);
+      const int64_t pixel1 =
+          second >= 0 ? u.image * g_.out_pixels + Pixel(second, column) : pixel0 + run * g_.y_step[2];
+      t.c0 = g_.y + channel + pixel0 * OutPixel();
+      t.c1 = g_.y + channel + pixel1 * OutPixel();
+      if (g_.residual != nullptr) {
+        t.residual0 = g_.residual + channel + pixel0 * ResidualPixel();
+        t.residual1 = g_.residual + channel + pixel1 * ResidualPixel();
+      }
     } else {
       t.c0 = sweep->strip_sums + pixel * tiles_.columns;
       t.c1 = t.c0 + run * tiles_.columns;
@@ -326,6 +332,7 @@ void FillHalo(const TileF32Set& tiles, const HaloedImage& halo, const SourceImag
               Parallel& parallel) {
   const Index3& in = image.size;
   const float* x = image.data;
+  const int64_t from_pixel = image.pixel != 0 ? image.pixel : halo.channels;
   const int64_t channels = halo.channels, row_floats = halo.size[2] * halo.pixel, rows = halo.size[0] * halo.size[1];
   const int64_t width = std::clamp<int64_t>(halo.size[2] - halo.lead[2], 0, in[2]);
   const auto fill_row = [&](int64_t row) {
@@ -341,10 +348,10 @@ void FillHalo(const TileF32Set& tiles, const HaloedImage& halo, const SourceImag
     const int64_t first = (d * in[1] + h) * in[2];
     if (image.layout == ImageLayout::kChannelsFirst) {
       tiles.transpose(channels, width, x + first, Product(in), middle, halo.pixel);
-    } else if (halo.pixel == channels) {
+    } else if (halo.pixel == channels && from_pixel == channels) {
       std::copy_n(x + first * channels, width * channels, middle);
     } else {
-      for (int64_t w = 0; w < width; ++w) std::copy_n(x + (first + w) * channels, channels, middle + w * halo.pixel);
+      for (int64_t w = 0; w < width; ++w) std::copy_n(x + (first + w) * from_pixel, channels, middle + w * halo.pixel);
     }
   };
   const int64_t grain = std::max<int64_t>(1, 16384 / std::max<int64_t>(1, row_floats));

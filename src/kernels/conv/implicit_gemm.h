@@ -31,6 +31,7 @@ struct SourceImage {
   const float* data;
   Index3 size;
   ImageLayout layout;
+  std::int64_t pixel = 0;  // channels last: floats from a pixel to the next; 0: the channels
 };
 
 // Copies an image into its halo, transposing it if it is channels-first; what does not fit is cut off.
@@ -64,9 +65,10 @@ struct ImplicitGemm {
   float* y;               // image 0
   const float* residual;  // like y, or null
   ImageLayout out_layout;
-  std::int64_t out_pixels;  // of an image of y; channels: groups * group_out
-  std::int64_t y_start;     // pixel of the first position
-  Index3 y_step;            // pixels from a position to the next
+  std::int64_t out_pixels;                       // of an image of y; channels: groups * group_out
+  std::int64_t y_pixel = 0, residual_pixel = 0;  // channels last: floats from a pixel to the next; 0: the channels
+  std::int64_t y_start;                          // pixel of the first position
+  Index3 y_step;                                 // pixels from a position to the next
   const Epilogue* epilogue;
 };
 

@@ -84,7 +84,8 @@ class WinogradTask {
     WinogradInArgs in;
     in.x = image;
     in.in_rows = s_.in[1], in.in_columns = s_.in[2];
-    in.x_row_stride = s_.in[2] * s_.in_channels, in.x_pixel_stride = s_.in_channels;
+    const int64_t pixel = p_.to_last ? s_.in_channels : s_.InPixel();
+    in.x_row_stride = s_.in[2] * pixel, in.x_pixel_stride = pixel;
     in.channels = s_.in_channels;
     in.v_plane = p_.v_plane, in.v_row = p_.v_row;
     ForRuns(begin, end, [&](int64_t tile, int64_t count) {
@@ -169,14 +170,14 @@ class WinogradTask {
       return StoreChannelsFirst(out, image * s_.out_channels + channel, pixel,
                                 reinterpret_cast<float*>(rows + FloatBytes(p_.m * p_.run_pixels * p_.nr)));
     }
-    const int64_t at = (image * Product(s_.out) + pixel) * s_.out_channels + channel;
+    const int64_t at = (image * Product(s_.out) + pixel) * s_.OutPixel() + channel;
     out.y = args_.y + at;
-    out.y_row_stride = s_.out[2] * s_.out_channels, out.y_pixel_stride = s_.out_channels;
+    out.y_row_stride = s_.out[2] * s_.OutPixel(), out.y_pixel_stride = s_.OutPixel();
     if (args_.epilogue.residual != nullptr) out.epilogue.residual = args_.epilogue.residual + at;
     run(out);
     if (!NeedsPass(args_.epilogue.activation)) return;
     for (int64_t r = 0; r < out.rows; ++r)
-      tiles_.activate(out.y + r * out.y_row_stride, out.columns, columns, s_.out_channels, args_.epilogue.activation);
+      tiles_.activate(out.y + r * out.y_row_stride, out.columns, columns, s_.OutPixel(), args_.epilogue.activation);
   }
 
   // Transposes rows of outputs to one per channel and finishes them in y. plane: that of the first channel.
@@ -323,7 +324,7 @@ void Winograd(const ConvF32Args& args, const TileF32Set& tiles, Parallel& parall
   const ConvShape& s = args.shape;
   const Plan plan(s, parallel.ThreadCount(), tiles);
   const WinogradTask task(args, plan, tiles);
-  const int64_t image_floats = Product(s.in) * s.in_channels;
+  const int64_t image_floats = Product(s.in) * s.InPixel();
   if (!plan.to_last && !plan.by_panels)
     return RunBlocks(task, plan, {args.x, image_floats, 0, s.batch}, parallel, scratch);
   auto* last = reinterpret_cast<float*>(scratch);

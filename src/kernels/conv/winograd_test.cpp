@@ -208,6 +208,29 @@ TEST(Winograd, BitsDoNotDependOnThreads) {
     }
 }
 
+TEST(Winograd, PartsOfWiderImages) {
+  ThreeInTurn threads;
+  for (const Case& c : kCases) {
+    ConvShape s = Shape(c, false);
+    s.in_layout = s.out_layout = kLast;
+    const auto x = Random(static_cast<std::size_t>(s.batch * s.in_channels * Volume(s.in)), 1);
+    const auto w = Random(static_cast<std::size_t>(s.in_channels * s.out_channels * 9), 2);
+    const auto residual = Random(static_cast<std::size_t>(s.batch * s.out_channels * Volume(s.out)), 4);
+    Epilogue e;
+    e.activation.kind = UnaryKind::kTanh;
+    for (const ConvAlgorithm algorithm : {ConvAlgorithm::kWinograd2, ConvAlgorithm::kWinograd4}) {
+      s.algorithm = algorithm;
+      ConvShape wide = s;
+      wide.in_pixel = s.in_channels + 3, wide.out_pixel = s.out_channels + 5, wide.residual_pixel = s.out_channels + 1;
+      for (const TileF32Set* set : Sets())
+        for (const Extras extras : {Extras::kNone, Extras::kAll, Extras::kResidualIsY})
+          EXPECT_EQ(Convolve(s, false, x, w, residual, e, extras, *set, threads),
+                    Convolve(wide, false, x, w, residual, e, extras, *set, threads))
+              << c.name;
+    }
+  }
+}
+
 TEST(Winograd, IsChosenWhereItPays) {
   const auto choice = [](int64_t in, int64_t out, int64_t size, Case c = {}) {
     c.batch = 1, c.in_channels = in, c.out_channels = out, c.groups = 1, c.in = {1, size, size}, c.kernel = {1, 3, 3};

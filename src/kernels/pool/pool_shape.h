@@ -17,6 +17,8 @@ struct PoolShape {
   std::array<std::int64_t, 3> dilation = {1, 1, 1};
   std::array<std::int64_t, 3> pad_begin = {0, 0, 0};
   std::array<std::int64_t, 3> pad_end = {0, 0, 0};
+  // Channels last: elements from a pixel of x, or y, to the next, as parts of wider images; 0: the channels.
+  std::int64_t in_pixel = 0, out_pixel = 0;
   bool average = false;            // else the maximum
   bool count_include_pad = false;  // averages divide by the taps in the padded input, not in the input
 };

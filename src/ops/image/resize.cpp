@@ -361,6 +361,10 @@ bool DescribeUpsample(const Graph& graph, const Node& node, NodeLayout& layout) 
 constexpr LayoutDef kResizeLayout = {"its axes are mapped", DescribeResize, ChangeResize};
 constexpr LayoutDef kUpsampleLayout = {"its scales in its order", DescribeUpsample, ChangeSized};
 
+bool TakesPitch(const Node& node, Port port) {
+  return TextAttribute(node, "mode", "nearest") == "nearest" && (port.output || port.index == 0);
+}
+
 constexpr OpDef kResizeOps[] = {
     {.name = "Resize",
      .since = {10},
@@ -375,7 +379,8 @@ constexpr OpDef kResizeOps[] = {
      .infer = InferResize,
      .prepare = PrepareResize,
      .cost = CountTwicePerOutput,
-     .layout = &kResizeLayout},
+     .layout = &kResizeLayout,
+     .pitch = TakesPitch},
     {.name = "Upsample",
      .since = {1, 7, 9, 10},
      .types = kAllTypes,

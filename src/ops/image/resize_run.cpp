@@ -80,6 +80,11 @@ void NearestRows(KernelContext& c, const OutputRef& y, const ResizeAxis* axes, c
   const std::int32_t* columns = index[last];
   bool none_outside = true;
   for (std::int64_t j = 0; j < out; ++j) none_outside = none_outside && columns[j] >= 0;
+  // Rows that lie apart: where element i of the values themselves lies.
+  const std::int64_t channels = x.shape.empty() ? 1 : x.shape[x.rank() - 1], y_channels = y.shape[y.rank() - 1];
+  const bool pitched = x.pitch + y.pitch != 0;
+  const auto in_x = [&](std::int64_t i) { return x.pitch != 0 ? i / channels * x.pitch + i % channels : i; };
+  const auto in_y = [&](std::int64_t i) { return y.pitch != 0 ? i / y_channels * y.pitch + i % y_channels : i; };
   const std::int64_t grain = Storage::kPacked ? rows : std::max<std::int64_t>(1, 16384 / row_size);
   c.parallel().For(rows, grain, [&](std::int64_t begin, std::int64_t end) {
     std::int64_t previous = -2;
@@ -100,7 +105,14 @@ void NearestRows(KernelContext& c, const OutputRef& y, const ResizeAxis* axes, c
         place[d] = 0;
       }
       const std::int64_t at = row * row_size;
-      if (!inside) {
+      if (pitched) {
+        for (std::int64_t j = 0; j < out; ++j) {
+          if (inside && columns[j] >= 0)
+            to.CopyRun(in_y(at + j * run), from, in_x(base + columns[j] * run), run);
+          else
+            to.Fill(in_y(at + j * run), run, outside);
+        }
+      } else if (!inside) {
         to.Fill(at, row_size, outside);
       } else if (base == previous) {  // rows repeat when an axis before the last grows
         to.CopyRun(at, to, at - row_size, row_size);
@@ -292,7 +304,9 @@ void RunNearest(KernelContext& c, const OutputRef& y, const ResizeAxis* axes, co
   const TensorRef& x = c.Input(0);
   const std::size_t rank = x.rank();
   std::size_t last = rank - 1;
-  while (last > 0 && axes[last].Identity(options)) --last;
+  // Rows that lie apart are copied one by one.
+  const std::size_t first = x.pitch + y.pitch != 0 ? rank - 2 : 0;
+  while (last > first && axes[last].Identity(options)) --last;
   std::int64_t total = 0;
   for (std::size_t d = 0; d <= last; ++d) total += axes[d].out;
   auto* table = c.Scratch<std::int32_t>(static_cast<std::size_t>(total));

@@ -95,6 +95,34 @@ class BinaryRunner {
   BinaryFn* fn_;
 };
 
+// Runs of tensors whose rows lie apart: row by row, from where they are.
+class RowsApart {
+ public:
+  RowsApart(const TensorRef& x, const TensorRef& y, const OutputRef& z, const BroadcastPlan& plan)
+      : x_(x), y_(y), z_(z), step_x_(plan.repeats(0) ? 0 : 1), step_y_(plan.repeats(1) ? 0 : 1) {}
+
+  void Run(const BroadcastRun& r, const BinaryRunner& runner) const {
+    const std::int64_t row = z_.rank() == 0 ? 1 : z_.shape[z_.rank() - 1];
+    for (std::int64_t i = 0; i < r.count;) {
+      const std::int64_t count = std::min(r.count - i, row - (r.out + i) % row);
+      runner.Run({Place(z_, r.out + i), {Place(x_, r.in[0] + i * step_x_), Place(y_, r.in[1] + i * step_y_)}, count});
+      i += count;
+    }
+  }
+
+ private:
+  template <typename Ref>
+  static std::int64_t Place(const Ref& t, std::int64_t i) {
+    if (t.pitch == 0) return i;
+    const std::int64_t row = t.shape[t.rank() - 1];
+    return i / row * t.pitch + i % row;
+  }
+
+  const TensorRef &x_, &y_;
+  const OutputRef& z_;
+  std::int64_t step_x_, step_y_;
+};
+
 void RunBinary(KernelContext& c) {
   const auto& map = c.state<BinaryMap>();
   const OutputRef z = c.Output(0);
@@ -104,8 +132,16 @@ void RunBinary(KernelContext& c) {
   const Dims ordered[] = {shapes[map.swap ? 1 : 0], shapes[map.swap ? 0 : 1]};
   const BroadcastPlan plan(z.shape, ordered);
   const BinaryRunner runner(map, plan, c.Input(map.swap ? 1 : 0), c.Input(map.swap ? 0 : 1), z);
+  const TensorRef &x = c.Input(0), &y = c.Input(1);
+  const bool apart = z.pitch != 0 || x.pitch != 0 || y.pitch != 0;
+  const RowsApart rows(c.Input(map.swap ? 1 : 0), c.Input(map.swap ? 0 : 1), z, plan);
   c.parallel().For(z.count, map.grain, [&](std::int64_t begin, std::int64_t end) {
-    plan.ForRange(begin, end, [&](const BroadcastRun& r) { runner.Run(r); });
+    plan.ForRange(begin, end, [&](const BroadcastRun& r) {
+      if (apart)
+        rows.Run(r, runner);
+      else
+        runner.Run(r);
+    });
   });
 }
 
@@ -246,6 +282,7 @@ constexpr OpDef Row(std::string_view name, Few<int> since, DTypeSet types, Infer
           .infer = infer,
           .prepare = prepare,
           .upgrade = since.Has(1) ? UpgradeLegacyBroadcast : nullptr,
+          .pitch = [](const Node&, Port) { return true; },
           .traits = static_cast<std::uint16_t>(kTraits | (commutative ? kCommutative : kNone))};
 }
 

@@ -72,6 +72,9 @@ void RunFloat(KernelContext& c) {
   Sizes sizes = MakeSizes(c, state);
   sizes.shape.algorithm = state.algorithm;
   sizes.shape.rounds_to_bf16 = state.rounds_to_bf16;
+  sizes.shape.in_pixel = c.Input(kX).pitch;
+  sizes.shape.out_pixel = c.Output(0).pitch;
+  if (c.HasInput(kZ)) sizes.shape.residual_pixel = c.Input(kZ).pitch;
   Operands io(c, DType::kFloat, state.packed.defined() ? 1u << kW : 0);
   kernels::GemmF32Args without_image = WithoutImage(c, state);
   const std::size_t scratch_bytes = c.Input(kX).count == 0
@@ -243,6 +246,14 @@ void CountFloatConv(CostContext& c) {
   }
 }
 
+// X, Z and Y of images channels last.
+bool TakesPitch(const Node& node, Port port) {
+  const auto first = [&](std::string_view name) { return IntAttribute(node, name, 0) != 0; };
+  if (node.domain != kChannelsLastDomain || first("channels_first_input") || first("channels_first_output"))
+    return false;
+  return port.output || port.index == kX || port.index == kZ;
+}
+
 constexpr OpDef Row(std::string_view domain, std::string_view name, Few<int> since, DTypeSet types,
                     const LayoutDef* layout = nullptr) {
   return {.domain = domain,
@@ -253,6 +264,7 @@ constexpr OpDef Row(std::string_view domain, std::string_view name, Few<int> sin
           .prepare = PrepareConv,
           .cost = CountFloatConv,
           .layout = layout,
+          .pitch = TakesPitch,
           .traits = kPacksWeights};
 }
 

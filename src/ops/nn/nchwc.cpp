@@ -2,7 +2,7 @@
 // that it saved at optimization level `all`.
 //
 // Blocked tensors [N, C / block, H, W, block] say that their shape is [N, C, H, W]. A session replaces these operators
-// by those of ONNX when it loads the model (planner/channel_blocks.h), so they have shapes here and no kernels.
+// by those of ONNX when it loads the model (planner/layout/channel_blocks.h), so they have shapes here and no kernels.
 #include "ops/infer_context.h"
 #include "ops/nn/infer_images.h"
 #include "ops/prepare_context.h"

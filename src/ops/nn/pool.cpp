@@ -108,6 +108,8 @@ kernels::PoolShape MakePoolShape(KernelContext& c, const PoolState& state) {
   p.pad_begin = w.pad_begin, p.pad_end = w.pad_end;
   p.average = state.kind == PoolKind::kAverage;
   p.count_include_pad = state.count_include_pad;
+  p.in_pixel = c.Input(0).pitch;
+  p.out_pixel = c.Output(0).pitch;
   return p;
 }
 
@@ -257,6 +259,12 @@ bool DescribePool(const Graph& graph, const Node& node, NodeLayout& layout) {
 constexpr LayoutDef kPoolLayout = {"moves to com.ms.internal.nhwc", DescribePool, MoveToChannelsLast};
 constexpr LayoutDef kQLinearPoolLayout = {"attribute channels_last", DescribeMain, SetChannelsLast};
 
+// Images of floats, channels last.
+bool TakesPitch(const Node& node, Port) {
+  return node.domain == kChannelsLastDomain && node.outputs.size() == 1 &&
+         (node.op_type == "MaxPool" || node.op_type == "AveragePool");
+}
+
 constexpr OpDef LastRow(std::string_view name, DTypeSet types) {
   return {.domain = kChannelsLastDomain,
           .name = name,
@@ -264,7 +272,8 @@ constexpr OpDef LastRow(std::string_view name, DTypeSet types) {
           .types = types,
           .infer = InferPool,
           .prepare = PreparePool,
-          .cost = CountWindows};
+          .cost = CountWindows,
+          .pitch = TakesPitch};
 }
 
 constexpr OpDef kPoolOps[] = {

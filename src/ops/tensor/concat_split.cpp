@@ -27,14 +27,38 @@ struct AxisState {
   std::int64_t axis;
 };
 
-// Copies `outer` runs of `run` elements between rows of `from_row` and `to_row` elements.
-void CopyRuns(DType dtype, std::int64_t outer, std::int64_t run, const void* from, std::int64_t from_offset,
-              std::int64_t from_row, void* to, std::int64_t to_offset, std::int64_t to_row, Parallel& parallel) {
+// Copies a part between its own tensor and the whole one, in which it begins at `at` of the axis. Nothing if it is a
+// part of it in memory.
+void CopyPart(const TensorRef& from, const OutputRef& to, Dims part, std::size_t axis, std::int64_t at, bool joins,
+              Parallel& parallel) {
+  const std::size_t rank = part.size();
+  const std::int64_t outer = ElementCount(part, 0, axis);
+  const auto stride = [&](const auto& tensor) {  // of the axis
+    return axis + 1 == rank ? 1 : ElementCount(tensor.shape, axis + 1, rank - 1) * tensor.RowPitch();
+  };
+  const auto block = [&](const auto& tensor) {  // all of the axis
+    return axis + 1 == rank ? tensor.RowPitch() : tensor.shape[axis] * stride(tensor);
+  };
+  const std::int64_t offset = at * (joins ? stride(to) : stride(from));
+  const std::int64_t from_offset = joins ? 0 : offset, to_offset = joins ? offset : 0;
+  if (from.As<std::byte>() != nullptr && to.pitch + from.pitch != 0 &&
+      from.As<std::byte>() + ByteSize(from.dtype, from_offset) == to.As<std::byte>() + ByteSize(to.dtype, to_offset))
+    return;
   kernels::StridedLoops loops;
-  loops.Add(outer, from_row, to_row);
-  loops.Add(run, 1, 1);
-  kernels::StridedCopy(dtype, loops, from, from_offset, to, to_offset, parallel);
+  loops.Add(outer, block(from), block(to));
+  if (axis + 1 == rank) {
+    loops.Add(part[axis], 1, 1);
+  } else if (from.pitch + to.pitch == 0) {
+    loops.Add(ElementCount(part, axis, rank), 1, 1);
+  } else {
+    loops.Add(ElementCount(part, axis, rank - 1), from.RowPitch(), to.RowPitch());
+    loops.Add(part[rank - 1], 1, 1);
+  }
+  kernels::StridedCopy(from.dtype, loops, from.data, from_offset, to.data, to_offset, parallel);
 }
+
+bool TakesPitch(const Node&, Port port) { return port.output || port.index == 0; }
+bool TakesPitchEverywhere(const Node&, Port) { return true; }
 
 // ---- Concat
 
@@ -74,13 +98,11 @@ void RunConcat(KernelContext& c) {
     shape[axis] += x[axis];
   }
   const OutputRef y = c.Output(0, shape);
-  const std::int64_t outer = ElementCount(shape, 0, axis), inner = ElementCount(shape, axis + 1, shape.size());
   std::int64_t at = 0;
   for (std::size_t i = 0; i < c.InputCount(); ++i) {
     const TensorRef& x = c.Input(i);
-    const std::int64_t run = x.shape[axis] * inner;
-    CopyRuns(x.dtype, outer, run, x.data, 0, run, y.data, at, shape[axis] * inner, c.parallel());
-    at += run;
+    if (x.count != 0) CopyPart(x, y, x.shape, axis, at, true, c.parallel());
+    at += x.shape[axis];
   }
 }
 
@@ -188,17 +210,15 @@ void RunSplit(KernelContext& c) {
     Fail(Code::kInvalidArgument, "expected dimension ", axis, " to be divisible by ", parts,
          ", the number of outputs, found shape ", ToText(x.shape));
   }
-  const std::int64_t outer = ElementCount(x.shape, 0, axis), inner = ElementCount(x.shape, axis + 1, x.rank());
   Shape shape(x.shape);
   std::int64_t at = 0;
   for (std::size_t i = 0; i < parts; ++i) {
     shape[axis] = c.HasInput(1) ? sizes[i] : EvenPart(size, parts, i);
-    const std::int64_t run = shape[axis] * inner;
     if (c.HasOutput(i)) {
       const OutputRef y = c.Output(i, shape);
-      CopyRuns(x.dtype, outer, run, x.data, at, size * inner, y.data, 0, run, c.parallel());
+      if (y.count != 0) CopyPart(x, y, shape, axis, at, false, c.parallel());
     }
-    at += run;
+    at += shape[axis];
   }
 }
 
@@ -258,7 +278,8 @@ constexpr OpDef kConcatSplitOps[] = {
      .prepare = PrepareConcat,
      .upgrade = UpgradeConcat,
      .cost = CountNothing,
-     .layout = &kConcatLayout},
+     .layout = &kConcatLayout,
+     .pitch = TakesPitchEverywhere},
     {.name = "Split",
      .since = {1, 2, 11, 13, 18},
      .types = kAllTypes,
@@ -268,6 +289,7 @@ constexpr OpDef kConcatSplitOps[] = {
      .cost = CountNothing,
      .layout = &kSplitLayout,
      .spell = {18, SpellSplit},
+     .pitch = TakesPitch,
      .traits = kMovesElements},
     {.domain = "com.microsoft",
      .name = "QLinearConcat",

@@ -162,10 +162,13 @@ void RunSlice(KernelContext& c) {
   const OutputRef y = c.Output(0, shape);
   if (y.count == 0) return;
   kernels::StridedLoops loops;
+  // What the last axis is in memory; rows may lie apart.
   std::int64_t from = x.count, to = y.count, offset = 0;
+  if (x.pitch != 0) from = x.count / x.shape[rank - 1] * x.pitch;
+  if (y.pitch != 0) to = y.count / shape[rank - 1] * y.pitch;
   for (std::size_t i = 0; i < rank; ++i) {
-    from /= x.shape[i];
-    to /= shape[i];
+    from = i + 1 == rank ? 1 : from / x.shape[i];
+    to = i + 1 == rank ? 1 : to / shape[i];
     offset += cuts[i].start * from;
     if (cuts[i].count > 1) loops.Add(cuts[i].count, cuts[i].step * from, to);
   }
@@ -197,6 +200,8 @@ void ChangeSlice(const LayoutChange& c) { MapAxesInput(c, 3, SliceCount(c.graph,
 
 constexpr LayoutDef kSliceLayout = {"its axes are mapped", DescribeSlice, ChangeSlice};
 
+bool TakesPitch(const Node&, Port port) { return port.output || port.index == 0; }
+
 constexpr OpDef kSliceOps[] = {
     {.name = "DynamicSlice",
      .since = {1},
@@ -213,6 +218,7 @@ constexpr OpDef kSliceOps[] = {
      .upgrade = UpgradeSlice,
      .cost = CountPicked,
      .layout = &kSliceLayout,
+     .pitch = TakesPitch,
      .traits = kMovesElements},
 };
 

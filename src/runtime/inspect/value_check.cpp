@@ -33,7 +33,9 @@ struct Sums {
 
 template <typename T>
 void AddAll(const ops::TensorRef& tensor, Sums& sums) {
-  for (const T& x : tensor.Span<T>()) {
+  const std::int64_t row = tensor.pitch != 0 ? tensor.shape[tensor.rank() - 1] : tensor.count;
+  for (std::int64_t i = 0; i < tensor.count; ++i) {
+    const T& x = tensor.As<T>()[tensor.pitch != 0 ? i / row * tensor.pitch + i % row : i];
     if constexpr (std::is_arithmetic_v<T>) {
       sums.Add(static_cast<double>(x));
     } else {

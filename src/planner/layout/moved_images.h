@@ -1,4 +1,4 @@
-// planner/moved_images.h - opens operators of com.ms.internal.nhwc that have no kernel on images channels last.
+// planner/layout/moved_images.h - opens operators of com.ms.internal.nhwc that have no kernel on images channels last.
 #pragma once
 
 #include "ir/graph.h"

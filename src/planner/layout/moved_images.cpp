@@ -1,5 +1,5 @@
-// planner/moved_images.cpp - ONNX's operators in the place of those on images channels last.
-#include "planner/moved_images.h"
+// planner/layout/moved_images.cpp - ONNX's operators in the place of those on images channels last.
+#include "planner/layout/moved_images.h"
 
 #include <algorithm>
 #include <map>

@@ -1,9 +1,9 @@
-// planner/channel_blocks.cpp - replaces nodes on blocked images [N, C / block, H, W, block], whose tensors have
+// planner/layout/channel_blocks.cpp - replaces nodes on blocked images [N, C / block, H, W, block], whose tensors have
 // the shape [N, C, H, W] all the same.
 //
 // Each blocked value gets a twin of that shape whose elements lie as the shape says. Where something else than the
 // operators handled here reads a blocked value, it is made from its twin.
-#include "planner/channel_blocks.h"
+#include "planner/layout/channel_blocks.h"
 
 #include <algorithm>
 #include <map>

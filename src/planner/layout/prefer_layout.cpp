@@ -1,5 +1,6 @@
-// planner/prefer_layout.cpp - goes through the nodes in order; a value exists in the layouts that its readers want.
-#include "planner/prefer_layout.h"
+// planner/layout/prefer_layout.cpp - goes through the nodes in order; a value exists in the layouts that its readers
+// want.
+#include "planner/layout/prefer_layout.h"
 
 #include <algorithm>
 #include <iterator>

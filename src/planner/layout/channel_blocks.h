@@ -1,4 +1,4 @@
-// planner/channel_blocks.h - opens the blocked images of com.microsoft.nchwc, which models have that ONNX
+// planner/layout/channel_blocks.h - opens the blocked images of com.microsoft.nchwc, which models have that ONNX
 // Runtime saved at optimization level `all`.
 #pragma once
 

@@ -1,4 +1,4 @@
-// planner/prefer_layout.h - moves nodes to channels-last images for a provider that prefers these.
+// planner/layout/prefer_layout.h - moves nodes to channels-last images for a provider that prefers these.
 #pragma once
 
 #include <vector>
