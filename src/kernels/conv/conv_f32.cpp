@@ -16,7 +16,8 @@ namespace {
 using std::int64_t;
 using std::ptrdiff_t;
 
-constexpr int64_t kMostColumns = 32;     // nr of the widest tile
+constexpr int64_t kMostColumns = 32;  // nr of the widest tile
+constexpr int64_t kMostTapsOfBlock = 128;
 constexpr int64_t kMergedChannels = 32;  // input channels of a merged group, at most
 
 enum class Way : std::uint8_t {
@@ -311,6 +312,22 @@ void RunPointwise(const ConvF32Args& args, const TileF32Set& tiles, Parallel& pa
   }
 }
 
+// dst[t][channel][j] = w[j][channel][t] for the columns j of a panel, panels of one group. dst: [taps][channels][nr].
+void PackColumns(const TileF32Set& tiles, const float* w, int64_t columns, int64_t channels, int64_t taps, float* dst) {
+  const int64_t nr = tiles.columns;
+  if (taps == 1) return tiles.transpose(columns, channels, w, channels, dst, nr);
+  constexpr int64_t kFloats = kMostTapsOfBlock * kMostColumns;  // of a block, in the first cache level
+  float block[kFloats];
+  const int64_t most = std::max<int64_t>(1, kFloats / (taps * nr));
+  for (int64_t first = 0; first < channels; first += most) {
+    const int64_t count = std::min(most, channels - first);
+    tiles.transpose(columns, count * taps, w + first * taps, channels * taps, block, nr);
+    for (int64_t c = 0; c < count; ++c)
+      for (int64_t t = 0; t < taps; ++t)
+        std::copy_n(block + (c * taps + t) * nr, columns, dst + (t * channels + first + c) * nr);
+  }
+}
+
 void PackPanels(const ConvShape& s, const float* w, float* packed, Parallel& parallel, const TileF32Set& tiles) {
   const int64_t group_in = s.in_channels / s.groups, group_out = s.out_channels / s.groups, taps = Product(s.kernel);
   const ConvShape merged = MergedGroups(s, tiles);
@@ -322,6 +339,10 @@ void PackPanels(const ConvShape& s, const float* w, float* packed, Parallel& par
       float* dst = packed + unit * panel_floats;
       if (columns < nr || merged.groups != s.groups) std::fill_n(dst, panel_floats, 0.0f);
       const float* src = w + (unit / panels * merged_out + first) * group_in * taps;
+      if (merged.groups == s.groups && taps <= kMostTapsOfBlock) {
+        PackColumns(tiles, src, columns, group_in, taps, dst);
+        continue;
+      }
       int64_t starts[kMostColumns];  // where the own group of a channel begins in the merged one
       for (int64_t j = 0; j < columns; ++j) starts[j] = (first + j) / group_out * group_in;
       for (int64_t c = 0; c < group_in; ++c)
