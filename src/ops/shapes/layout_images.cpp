@@ -14,8 +14,31 @@ bool IsDepthwise(const Graph& graph, const Node& node, std::size_t weights) {
   return IsImage(w) && w.dims[1] == Dim(1) && IntAttribute(node, "group", 1) > 1;
 }
 
+// Multiplications that a grouped 1x1 convolution would do for nothing channels last, where its kernels compute 16
+// output channels of a group at once; channels first they compute pixels side by side, and nothing is moved. 0 for
+// other convolutions, and where few are wasted.
+double WastedMultiplications(const Graph& graph, const Node& node) {
+  constexpr std::int64_t kColumns = 16;
+  constexpr double kWorthIt = 1.1;
+  const Type &x = InputType(graph, node, 0), &w = InputType(graph, node, 1), &y = OutputType(graph, node);
+  const std::int64_t groups = IntAttribute(node, "group", 1);
+  if (groups <= 1 || !IsImage(w) || !IsImage(x) || !IsImage(y) || !w.HasStaticShape()) return 0;
+  const Shape kernel = w.StaticShape();
+  for (std::size_t i = 2; i < kernel.size(); ++i)
+    if (kernel[i] != 1 || !SameDim(x.dims[i], y.dims[i])) return 0;
+  if (kernel[0] % groups != 0 || kernel[0] == 0) return 0;
+  const auto columns = static_cast<double>(kernel[0] / groups);
+  const double computed = static_cast<double>((kernel[0] / groups + kColumns - 1) / kColumns * kColumns);
+  return computed < kWorthIt * columns ? 0 : MovingCost(y) * static_cast<double>(kernel[1]) * (computed / columns - 1);
+}
+
 bool DescribeFloatConv(const Graph& graph, const Node& node, NodeLayout& layout) {
   if (!IsFloatImage(InputType(graph, node, 0)) || !DescribeConv(graph, node, 1, layout)) return false;
+  if (const double wasted = WastedMultiplications(graph, node); wasted > 0) {
+    constexpr double kPerMovedElement = 26;  // multiplications that take as long as moving an element
+    layout.variables.assign(1, {.first_cost = 0, .last_cost = wasted / kPerMovedElement});
+    layout.inputs[0] = layout.outputs[0] = 0;
+  }
   if (HasInput(node, 3)) layout.inputs[3] = layout.outputs[0];
   return true;
 }

@@ -179,6 +179,19 @@ void ExpectUnchanged(const std::string& text) {
   EXPECT_EQ(ToText(graph), before);
 }
 
+// Groups of 34 output channels would be computed as 48.
+TEST(ChangeLayout, LeavesNarrowGroupsOfPointwiseConvolutionsAlone) {
+  const auto operators = [](int channels) {
+    const std::string c = std::to_string(channels), all = std::to_string(4 * channels);
+    return Operators(Changed("g (float[1," + all + ",20,20] x) => (float[n,c,h,w] y) <int64[4] s = {" + all + ", " + c +
+                                 ", 1, 1}> { w = ConstantOfShape<value = float {0.01}>(s)"
+                                 "a = Conv<group = 4>(x, w) b = Conv<group = 4>(a, w) y = Conv<group = 4>(b, w) }",
+                             {Shape{1, 4 * channels, 20, 20}}));
+  };
+  EXPECT_EQ(operators(34), "ConstantOfShape Conv Conv Conv");
+  EXPECT_EQ(operators(64), "ConstantOfShape last.Conv last.Conv last.Conv");
+}
+
 TEST(ChangeLayout, LeavesALoneConvolutionAlone) {
   ExpectUnchanged(
       "g (float[1,64,256] x, float[256,256] m, float[64,64,3] w) => (float[1,64,256] y) {"
