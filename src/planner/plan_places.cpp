@@ -266,13 +266,19 @@ void PlanBuilder::PlaceArena() {
   EraseViews();
 }
 
-// A view that shares its input's storage has nothing to do.
+// A view that shares its input's storage has nothing to do, unless a run brings what its shape is to be: that may be
+// impossible, which only its kernel says.
 void PlanBuilder::EraseViews() {
+  const auto asks = [&](const Step& step) {
+    return step.inputs.size() > 1 && step.inputs[1] != kNoSlot && step.stream < 0 && OnHost(step.inputs[0]) &&
+           plan_->slots[step.inputs[1]].place != Place::kConstant && !plan_->slots[step.inputs[1]].known.defined();
+  };
   const auto is_idle_view = [&](const PlannedStep& planned) {
     const Step& step = outline_.steps()[planned.step];
     return (step.op->traits & ops::kView) != 0 && !planned.late && step.outputs[0] != kNoSlot &&
            step.inputs[0] != kNoSlot && plan_->slots[step.outputs[0]].place != Place::kLate &&
-           root_[step.outputs[0]] != step.outputs[0] && RootOf(step.outputs[0]) == RootOf(step.inputs[0]);
+           root_[step.outputs[0]] != step.outputs[0] && RootOf(step.outputs[0]) == RootOf(step.inputs[0]) &&
+           !asks(step);
   };
   std::vector<int> kept_before(1, 0);  // by step: how many of those before it stay
   std::vector<PlannedStep> kept;

@@ -2,6 +2,7 @@
 #include "optimizer/shapes/axis_view.h"
 
 #include <algorithm>
+#include <set>
 
 namespace sardonyx::optimizer {
 namespace {
@@ -97,6 +98,27 @@ bool IsViewNode(const Node& node) {
          node.op_type == "Unsqueeze" || node.op_type == "Flatten";
 }
 
+bool TargetIsGiven(const Graph& graph, const Node& node) {
+  if (node.op_type != "Reshape" || node.inputs.size() < 2) return false;
+  std::vector<ValueId> open = {node.inputs[1]};
+  std::set<ValueId> seen;
+  while (!open.empty()) {
+    const ValueId value = open.back();
+    open.pop_back();
+    if (value == kNoValue || !seen.insert(value).second) continue;
+    const ValueInfo& info = graph.value(value);
+    if (info.constant() != nullptr || info.is_captured) continue;
+    if (info.shape_data &&
+        std::none_of(info.shape_data->begin(), info.shape_data->end(), [](const Dim& d) { return d.unknown(); }))
+      continue;
+    if (info.producer == kNoNode) return true;
+    const Node& producer = graph.node(info.producer);
+    if (producer.op_type != "Shape" && producer.op_type != "Size")
+      open.insert(open.end(), producer.inputs.begin(), producer.inputs.end());
+  }
+  return false;
+}
+
 std::optional<AxisView> AxisView::Of(const Graph& graph, ValueId value) {
   const Type& type = graph.value(value).type;
   if (!type.is_tensor() || !type.has_rank) return std::nullopt;
@@ -185,7 +207,7 @@ AxisView::Place AxisView::PlaceOf(int piece) const {
 bool AxisView::Apply(const Graph& graph, const Node& node) {
   if (node.op_type == "Transpose") return Permute(node);
   const Type& type = graph.value(node.outputs[0]).type;
-  return type.is_tensor() && type.has_rank && Reshape(type.dims);
+  return type.is_tensor() && type.has_rank && !TargetIsGiven(graph, node) && Reshape(type.dims);
 }
 
 bool AxisView::Permute(const Node& node) {

@@ -110,6 +110,10 @@ class AxisView {
   std::vector<Axis> axes_;
 };
 
+// Whether a Reshape's target has contents of the graph's inputs in it, and not only their sizes: it may not fit what is
+// reshaped, which only a run can say.
+bool TargetIsGiven(const Graph& graph, const Node& node);
+
 // True for Reshape, Flatten, Squeeze, Unsqueeze, Transpose. (An Identity is eliminate_identity's business.)
 bool IsViewNode(const Node& node);
 

@@ -40,6 +40,7 @@ class ShapeFolder {
     const auto fixed = ReshapeTarget(from.dims, to.dims, open);
     if (!fixed)
       return context_.No(graph_, id, "no constant target makes ", to.ToText(), " of ", from.ToText(), " for all sizes");
+    if (TargetIsGiven(graph_, node)) return context_.No(graph_, id, "the caller gives its target, which may not fit");
     // A size is left open only where the author did, or where the others leave no choice: an error of his must stay.
     for (std::size_t i = 0; i < fixed->size(); ++i)
       if ((*fixed)[i] == -1 && !(data && is_open((*data)[i])) && !SameCount(from.dims, to.dims))

@@ -39,6 +39,16 @@ TEST(FoldShapes, ComputesEqualSizesOnce) {
       "Add");
 }
 
+TEST(FoldShapes, LeavesTargetsThatTheCallerGives) {
+  const ops::Registry registry;
+  Graph graph = ::sardonyx::testing::GraphOf(
+      "g (float[3] x, int64[1] s) => (float[n] y) { r = Relu(x) z = Reshape(r, s) y = Exp(z) }", registry);
+  OptimizeOptions options;
+  options.level = Level::kAll;
+  ::sardonyx::testing::RunPipeline(graph, registry, options);
+  EXPECT_EQ(::sardonyx::testing::Operators(graph), "Relu Reshape Exp");
+}
+
 TEST(FoldShapes, LeavesTargetsWithTwoOpenDimensions) {
   EXPECT_EQ(Folded("g (float[b,t,6] x) => (float[t,b,6] y) " + std::string(kSizesOf) +
                        "six = Concat<axis = 0>(heads, heads) c = Concat<axis = 0>(t1, b1, rest) y = Reshape(x, c) }",
