@@ -1,9 +1,8 @@
-"""Shapes that the caller gives and that do not fit are errors, whatever the optimizer made of the node, as in ONNX Runtime."""
+"""Shapes that the caller gives and that do not fit are errors in both, whatever the optimizer made of the node."""
 import numpy as np
 import onnx
 import onnxruntime
 import pytest
-
 import sardonyx
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17]> '
