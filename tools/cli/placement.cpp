@@ -22,7 +22,8 @@ struct PlacementArguments {
 std::vector<std::string> RunOnce(const Session& session, const InputArguments& arguments) {
   std::vector<std::string> assumed, names;
   std::vector<Handle<OrtValue>> values;
-  for (const Input& input : MakeInputs(session.inputs(), arguments, assumed)) values.push_back(ToValue(input.tensor));
+  const std::vector<Input> inputs = MakeInputs(session.inputs(), arguments, assumed);  // the values lie in them
+  for (const Input& input : inputs) values.push_back(ToValue(input.tensor));
   for (const ValueDescription& output : session.outputs()) names.push_back(output.name);
   session.Run(values, names);
   return assumed;
