@@ -1,6 +1,10 @@
 // planner/outline.cpp - lists the slots and steps of a graph and its bodies.
 #include "planner/outline.h"
 
+#include <algorithm>
+#include <map>
+
+#include "ir/equal.h"
 #include "ir/node_error.h"
 #include "ops/errors/error_codes.h"
 #include "planner/copy_nodes.h"
@@ -27,6 +31,7 @@ Outline::Outline(const Graph& graph, const ops::Registry& registry, const provid
   steps_.reserve(graph.order.size());
   for (const NodeId id : graph.order) AddStep(graph.node(id), providers);
   slot_of_ = {};
+  SetKinds();
 }
 
 int Outline::MemoryOf(const Device& device) const {
@@ -41,7 +46,7 @@ void Outline::AddSlots() {
     if (id == kNoValue || slot_of_[id] != kNoSlot) return;
     slot_of_[id] = static_cast<int>(slots_.size());
     const ValueInfo& value = graph_.value(id);
-    slots_.push_back({id, &value.type, value.constant(), -1, MemoryOf(value.device)});
+    slots_.push_back({id, &value.type, value.constant(), -1, MemoryOf(value.device), {}});
   };
   for (const ValueId id : graph_.inputs) {
     add(id);
@@ -73,7 +78,10 @@ void Outline::AddStep(const Node& node, const providers::ProviderSet& providers)
   if (!step.on_cpu) step.stream = StreamOf(node, providers);
   has_streams_ = has_streams_ || step.stream >= 0;
   step.is_if = step.on_cpu && node.domain.empty() && node.op_type == "If";
-  for (const ValueId input : node.inputs) step.inputs.push_back(SlotOf(input));
+  for (const ValueId input : node.inputs) {
+    step.inputs.push_back(SlotOf(input));
+    if (input != kNoValue) slots_[SlotOf(input)].readers.push_back(static_cast<int>(steps_.size()) - 1);
+  }
   for (const ValueId output : node.outputs) {
     step.outputs.push_back(SlotOf(output));
     if (output != kNoValue) slots_[SlotOf(output)].producer = static_cast<int>(steps_.size()) - 1;
@@ -84,6 +92,34 @@ void Outline::AddStep(const Node& node, const providers::ProviderSet& providers)
     has_streams_ = has_streams_ || step.bodies.back()->has_streams();
     std::vector<int>& captures = step.captures.emplace_back();
     for (const Capture& capture : body->captures) captures.push_back(SlotOf(capture.outer));
+  }
+}
+
+// Whether inference, which is a function of the operator, the attributes and the facts about inputs, says the same
+// about both steps where these facts are the same.
+bool Outline::AreAlike(const Step& a, const Step& b) const {
+  const auto alike = [&](const std::vector<int>& x, const std::vector<int>& y) {
+    return std::equal(x.begin(), x.end(), y.begin(), y.end(), [&](int s, int t) {
+      return (s == kNoSlot) == (t == kNoSlot) && (s == kNoSlot || slots_[s].memory == slots_[t].memory);
+    });
+  };
+  const Node &m = graph_.node(a.node), &n = graph_.node(b.node);
+  return a.op == b.op && m.op_type == n.op_type && m.domain == n.domain && m.overload == n.overload &&
+         m.since_version == n.since_version && m.provider == n.provider && alike(a.inputs, b.inputs) &&
+         alike(a.outputs, b.outputs) && SameAttributes(m, n);
+}
+
+void Outline::SetKinds() {
+  constexpr std::size_t kMostCompared = 32;  // kinds of one operator, the latest first
+  std::map<const ops::OpDef*, std::vector<const Step*>> firsts;
+  for (Step& step : steps_) {
+    // Bodies see more than the inputs; custom operators and other providers may say something else each time.
+    if (!step.on_cpu || !step.bodies.empty() || (step.op->traits & (ops::kCustom | ops::kRandom)) != 0) continue;
+    std::vector<const Step*>& known = firsts[step.op];
+    const auto end = known.size() > kMostCompared ? known.rbegin() + kMostCompared : known.rend();
+    const auto like = std::find_if(known.rbegin(), end, [&](const Step* other) { return AreAlike(step, *other); });
+    step.kind = like != end ? (*like)->kind : kinds_++;
+    if (like == end) known.push_back(&step);
   }
 }
 

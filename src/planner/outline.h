@@ -29,6 +29,9 @@ struct Step {
   bool on_cpu = true;  // else another provider's kernel: never computed while planning, never in place
   // The provider (index in the ProviderSet) whose stream takes its work; -1: its work is done when it returns.
   int stream = -1;
+  // Steps of one kind (a number below Outline::kinds()) are alike in all that inference and folding see but the facts
+  // about their inputs: the layers of a network repeat them. -1: of a kind of its own.
+  int kind = -1;
 };
 
 // What is the same about a value in all plans.
@@ -38,6 +41,7 @@ struct SlotInfo {
   const Tensor* constant = nullptr;  // of the graph; without bytes where kernels packed them
   int producer = -1;                 // step
   int memory = 0;                    // index into Outline::memories: where its bytes lie
+  std::vector<int> readers;          // steps, in order; those whose bodies capture it are not listed
 };
 
 // Immutable. Bodies are outlines of their own, whose inputs are the explicit ones, then the captured ones.
@@ -55,6 +59,7 @@ class Outline {
   const std::vector<int>& outputs() const { return outputs_; }
   // Where values lie: the host first, then the memory of each provider that has its own device.
   const std::vector<std::shared_ptr<Allocator>>& memories() const { return memories_; }
+  int kinds() const { return kinds_; }
   bool has_streams() const { return has_streams_; }  // it or a body has a step whose work a stream takes
   // `error` with the step's node named.
   Error AtStep(const Step& step, const Error& error) const;
@@ -62,6 +67,8 @@ class Outline {
  private:
   void AddSlots();
   void AddStep(const Node& node, const providers::ProviderSet& providers);
+  void SetKinds();
+  bool AreAlike(const Step& a, const Step& b) const;
   int MemoryOf(const Device& device) const;
   int SlotOf(ValueId value) const { return value == kNoValue ? kNoSlot : slot_of_[value]; }
 
@@ -73,6 +80,7 @@ class Outline {
   std::vector<Step> steps_;
   std::vector<int> inputs_, outputs_;
   std::size_t explicit_inputs_ = 0;
+  int kinds_ = 0;
   bool has_streams_ = false;
 };
 

@@ -64,8 +64,11 @@ void PlanBuilder::BeginFacts() {
   input_of_.assign(slots, -1);
   for (std::size_t i = 0; i < outline_.inputs().size(); ++i) input_of_[outline_.inputs()[i]] = static_cast<int>(i);
   changed_.assign(slots, !has_facts_before_);
+  latest_.assign(outline_.kinds(), -1);
+  previous_.assign(outline_.steps().size(), -1);
+  if (!has_facts_before_) outcomes_.assign(outline_.steps().size(), Outcome::kOpen);
+  FindUnsettled();
   if (has_facts_before_) return;
-  outcomes_.assign(outline_.steps().size(), Outcome::kOpen);
   facts_.reserve(slots);
   for (std::size_t i = 0; i < slots; ++i) facts_.push_back(InitialFact(static_cast<int>(i)));
 }
@@ -102,7 +105,7 @@ void PlanBuilder::AddInputs() {
       continue;
     }
     Fact fact = FactOfInput(i);
-    if (has_facts_before_) changed_[slot] = !(fact == facts_[slot]);
+    if (has_facts_before_) SetChanged(slot, !(fact == facts_[slot]));
     facts_[slot] = std::move(fact);
   }
 }
@@ -229,12 +232,18 @@ bool PlanBuilder::HasLateInput(const Step& step) const {
   });
 }
 
-// Whether the plan before says all about the step: its inputs are as they were then.
-bool PlanBuilder::IsSettled(int index) const {
-  if (outcomes_[index] == Outcome::kOpen || IsSurprising(index)) return false;
-  const Step& step = outline_.steps()[index];
-  return std::none_of(step.inputs.begin(), step.inputs.end(),
-                      [&](int slot) { return slot != kNoSlot && changed_[slot]; });
+// The plan before says all about a step whose inputs are as they were then. Who reads a changed value is found from the
+// value: few values change, and looking at the inputs of all steps takes longer than planning those few.
+void PlanBuilder::SetChanged(int slot, bool changed) {
+  changed_[slot] = changed;
+  if (!changed) return;
+  for (const int reader : outline_.slots()[slot].readers) unsettled_[reader] = true;
+}
+
+void PlanBuilder::FindUnsettled() {
+  unsettled_.assign(outcomes_.size(), !has_facts_before_);
+  for (int step = 0; step < static_cast<int>(outcomes_.size()); ++step)
+    if (outcomes_[step] == Outcome::kOpen || IsSurprising(step)) unsettled_[step] = true;
 }
 
 void PlanBuilder::ResetOutputs(const Step& step) {
@@ -247,7 +256,7 @@ void PlanBuilder::ResetOutputs(const Step& step) {
 void PlanBuilder::NoteOutcome(int index, std::size_t steps_before) {
   const Step& step = outline_.steps()[index];
   for (std::size_t i = 0; i < outputs_before_.size(); ++i)
-    if (step.outputs[i] != kNoSlot) changed_[step.outputs[i]] = !(outputs_before_[i] == facts_[step.outputs[i]]);
+    if (step.outputs[i] != kNoSlot) SetChanged(step.outputs[i], !(outputs_before_[i] == facts_[step.outputs[i]]));
   // Bodies see more than the inputs; functions of others may say something else each time.
   if (!step.bodies.empty() || !step.on_cpu || (step.op->traits & ops::kCustom) != 0) return;
   outcomes_[index] = Outcome::kNothing;
@@ -255,10 +264,11 @@ void PlanBuilder::NoteOutcome(int index, std::size_t steps_before) {
 }
 
 void PlanBuilder::PlanStep(int index) {
-  if (IsSettled(index)) {
+  if (!unsettled_[index]) {
     if (outcomes_[index] == Outcome::kRuns) plan_->steps.push_back({index, false, -1, nullptr});
     return;
   }
+  if (PlanLikeTwin(index)) return;
   const Step& step = outline_.steps()[index];
   const std::size_t steps_before = plan_->steps.size();
   ResetOutputs(step);
@@ -272,6 +282,10 @@ void PlanBuilder::PlanStep(int index) {
   NoteOutcome(index, steps_before);
   same_outcomes_ = same_outcomes_ && before != Outcome::kOpen && before == outcomes_[index];
   walked_.push_back(index);
+  const bool runs = outcomes_[index] == Outcome::kRuns && !IsSurprising(index);
+  if (!runs || step.kind < 0) return;
+  previous_[index] = latest_[step.kind];
+  latest_[step.kind] = index;
 }
 
 void PlanBuilder::WalkStep(int index) {

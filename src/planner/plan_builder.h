@@ -37,7 +37,8 @@ class PlanBuilder {
   Fact InitialFact(int slot) const;
   void AddInputs();
   Fact FactOfInput(std::size_t input);
-  bool IsSettled(int index) const;
+  void SetChanged(int slot, bool changed);
+  void FindUnsettled();
   void ResetOutputs(const Step& step);
   void NoteOutcome(int index, std::size_t steps_before);
   void LendTypes(const Step& step);
@@ -45,6 +46,9 @@ class PlanBuilder {
   bool IsAsBefore(std::size_t input) const;
   bool HasLateInput(const Step& step) const;
   void PlanStep(int index);
+  bool PlanLikeTwin(int index);
+  bool IsTwin(const Step& step, int other) const;
+  void TakeFactsOf(const Step& twin, const Step& step);
   void WalkStep(int index);
   void PlanIf(int index, PlannedStep& planned);
   void AdoptBranch(const Step& step, const Outline& body, const PlannedStep& planned);
@@ -108,9 +112,12 @@ class PlanBuilder {
   std::vector<Outcome> outcomes_;       // by step
   std::shared_ptr<const Plan> before_;  // the plan of the facts that were given
   std::vector<bool> changed_;           // by slot: its fact is not that of the plan before
+  std::vector<bool> unsettled_;         // by step: the plan before does not say all about it
   bool has_facts_before_ = false;
   bool same_outcomes_ = true;  // every step is planned, or not, as in the plan before
   std::vector<int> walked_;    // steps that were not settled
+  std::vector<int> latest_;    // by kind: the last step that was walked and runs with shapes that are known, or -1
+  std::vector<int> previous_;  // by step: the one of its kind before, or -1
   // Of the step that is walked: what was known about its outputs, what inference is given, and what it gave.
   std::vector<Fact> outputs_before_;
   std::vector<ops::InferContext::Known> given_;

@@ -84,6 +84,7 @@ class Planned {
     const std::shared_ptr<const Plan> plan = MakePlan(*outline_, given, 1, learned_, &facts_);
     EXPECT_EQ(TextWithoutPlaces(*outline_, *plan), fresh);
     CheckPlaces(*outline_, *plan);
+    CheckShapes(inputs, *plan);
     refitted_ += facts_.refitted ? 1 : 0;
     EXPECT_EQ(learned.inputs, learned_.inputs);
     EXPECT_EQ(learned.futile, learned_.futile);
@@ -99,6 +100,20 @@ class Planned {
   int refitted() const { return refitted_; }  // plans that took over the places of the plan before
 
  private:
+  // Shapes are those that inference over the whole graph gives, which knows nothing of other steps or plans.
+  void CheckShapes(const std::vector<Tensor>& inputs, const Plan& plan) const {
+    Graph graph = graph_;
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+      graph.value(graph.inputs[i]).type = Type::TensorOf(inputs[i].dtype(), inputs[i].shape());
+    ops::Infer(graph, testing::TestEnvironment()->registry());
+    for (std::size_t slot = 0; slot < plan.slots.size(); ++slot) {
+      const ValueInfo& value = graph.value(outline_->slots()[slot].value);
+      if (plan.slots[slot].dtype == DType::kUndefined || !value.type.HasStaticShape()) continue;
+      if (plan.slots[slot].place == PlannedSlot::Place::kLate) continue;
+      EXPECT_EQ(ToText(plan.slots[slot].shape), ToText(value.type.StaticShape())) << value.name;
+      EXPECT_EQ(plan.slots[slot].dtype, value.type.dtype) << value.name;
+    }
+  }
   Model model_;
   Graph graph_;
   std::unique_ptr<const Outline> outline_;
@@ -131,7 +146,7 @@ constexpr auto kDecoder = R"(g (float[b,s,4] x, float[b,past,4] cache) => (float
 
 TEST(PlanFacts, OnlyStepsThatSeeTheNewLengthAreLookedAt) {
   Planned g(kDecoder);
-  EXPECT_EQ(g.Check({Floats({1, 1, 4}), Floats({1, 5, 4})}), 11);
+  EXPECT_EQ(g.Check({Floats({1, 1, 4}), Floats({1, 5, 4})}), 10);  // the second product with w is like the first
   for (int past = 6; past < 106; ++past)
     EXPECT_EQ(g.Check({Floats({1, 1, 4}), Floats({1, past, 4})}), 5) << past;  // Concat to the second MatMul
   EXPECT_EQ(g.Check({Floats({1, 1, 4}), Floats({1, 105, 4})}), 0);
@@ -190,7 +205,39 @@ TEST(PlanFacts, APlanThatFailsLeavesNone) {
   Planned g(kDecoder);
   g.Check({Floats({1, 1, 4}), Floats({1, 5, 4})});
   g.CheckFails({Floats({2, 1, 4}), Floats({3, 5, 4})});
-  EXPECT_EQ(g.Check({Floats({1, 1, 4}), Floats({1, 6, 4})}), 11);
+  EXPECT_EQ(g.Check({Floats({1, 1, 4}), Floats({1, 6, 4})}), 10);
+}
+
+// Layers with caches of their own: what is inferred for the first layer serves the others.
+std::string Layers(int count) {
+  std::string inputs = "float[b,1,4] x0", outputs = "float[b,1,4] x" + std::to_string(count), nodes;
+  for (int i = 0; i < count; ++i) {
+    const std::string n = std::to_string(i), axis = i == 2 ? "-2" : "1";
+    inputs += ", float[b,past" + n + ",4] c" + n;
+    outputs += ", float[b,total" + n + ",4] g" + n;
+    nodes += "g" + n + " = Concat<axis = " + axis + ">(c" + n + ", x" + n + ")\n t" + n +
+             " = Transpose<perm = [0,2,1]>(g" + n + ")\n s" + n + " = MatMul(x" + n + ", t" + n + ")\n w" + n +
+             " = Softmax(s" + n + ")\n x" + std::to_string(i + 1) + " = MatMul(w" + n + ", g" + n + ")\n";
+  }
+  return "g (" + inputs + ") => (" + outputs + ") {\n" + nodes + "}";
+}
+
+TEST(PlanFacts, LayersLikeOneAnotherAreInferredOnce) {
+  Planned g(Layers(6));
+  const auto given = [](std::vector<std::int64_t> lengths) {
+    std::vector<Tensor> inputs = {Floats({2, 1, 4})};
+    for (const std::int64_t length : lengths) inputs.push_back(Floats({2, length, 4}));
+    return inputs;
+  };
+  // All but the first layer, and the third's Concat, which has another attribute.
+  EXPECT_EQ(g.Check(given({5, 5, 5, 5, 5, 5})), 6);
+  for (int past = 6; past < 40; ++past) EXPECT_EQ(g.Check(given({past, past, past, past, past, past})), 6) << past;
+  // Other lengths are other facts: the last layers have one of their own, or that of the first.
+  EXPECT_EQ(g.Check(given({7, 8, 9, 10, 11, 12})), 30);
+  EXPECT_EQ(g.Check(given({7, 8, 9, 10, 7, 8})), 10);  // steps that are not looked at serve no others
+  EXPECT_EQ(g.Check(given({2, 4, 2, 4, 2, 4})), 11);
+  EXPECT_EQ(g.Check(given({3, 5, 3, 5, 3, 5})), 10);  // a square: the layer's second product is like its first
+  EXPECT_EQ(g.Check(given({0, 1, 0, 1, 0, 1})), 11);
 }
 
 TEST(PlanFacts, LengthsBecomeContentsAndContentsShapes) {
