@@ -97,6 +97,20 @@ def test_a_kernel_is_that_of_float64(operator, form, dtype, is_exact):
                 check(operator, mine, wanted, float(source.result_zero), is_equal)
 
 
+@pytest.mark.parametrize(("opset", "precision", "is_narrow"), [
+    (19, None, False), (21, None, False), (23, None, True), (23, 1, False), (23, 10, True)])
+def test_quotients_of_half_precision(opset, precision, is_narrow):
+    """A float before version 23; then what `precision` says, or the type of the scale: exact in both."""
+    inputs = [(np.random.default_rng(0).standard_normal(20000) * 3).astype(np.float16), np.float16(0.0237), np.int8(3)]
+    inputs = [np.asarray(one) for one in inputs]
+    model = node_model("QuantizeLinear", inputs, [np.int8], **({} if precision is None else {"precision": precision}))
+    model.graph.node[0].domain, model.opset_import[0].version = "", opset
+    (got,) = run_model(sardonyx, model, inputs)
+    x, scale = inputs[:2]
+    quotient = x / scale if is_narrow else x.astype(np.float64) / scale.astype(np.float64)
+    np.testing.assert_array_equal(got, np.clip(np.rint(quotient.astype(np.float64)) + 3, -128, 127))
+
+
 class Chain:
     """QLinearConv nodes and what they compute: exact integers, as all scales are powers of two."""
 

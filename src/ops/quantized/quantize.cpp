@@ -13,6 +13,7 @@
 #include "ops/quantized_operators.h"
 #include "ops/registry.h"
 #include "ops/shapes/layout_axes.h"
+#include "ops/upgrade_context.h"
 
 namespace sardonyx::ops {
 namespace {
@@ -163,7 +164,7 @@ Prepared PrepareQuantize(PrepareContext& c) {
   q.load_scale = kernels::ToFloats(scale);
   q.load_zero = kernels::ToFloats(to);
   if (q.load_scale == nullptr) c.Unsupported("input 'y_scale'", scale);
-  const DType precision = c.DTypeAttribute("precision", scale);
+  const DType precision = c.DTypeAttribute("precision", c.node().domain.empty() ? scale : DType::kFloat);
   if (precision == DType::kFloat16 || precision == DType::kBFloat16) {
     q.round_quotient = kernels::FromFloats(precision);
     q.unround_quotient = kernels::ToFloats(precision);
@@ -183,6 +184,11 @@ Prepared PrepareQuantize(PrepareContext& c) {
   q.each = kernels::Quantization().quantize(packed ? DType::kFloat : to, false);
   if (packed || ints) q.store = kernels::FromFloats(to);
   return WithState(RunQuantize, q);
+}
+
+// Before version 23, which brought `precision`, no text says in which type to divide: ONNX Runtime takes float.
+void UpgradeQuantize(UpgradeContext& c) {
+  if (c.version() < 23) c.SetAttribute("precision", static_cast<std::int64_t>(DType::kFloat));
 }
 
 void InferQuantize(InferContext& c) {
@@ -325,6 +331,7 @@ constexpr OpDef kQuantizeOps[] = {
      .types = kQuantizable,
      .infer = InferQuantize,
      .prepare = PrepareQuantize,
+     .upgrade = UpgradeQuantize,
      .cost = CountTwicePerOutput,
      .layout = &kQuantizationLayout},
     {.domain = "com.microsoft",
