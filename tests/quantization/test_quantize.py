@@ -446,3 +446,37 @@ def test_large_sums_of_half_precision(tmp_path):
     exact, found = (sardonyx.InferenceSession(str(tmp_path / f"{name}.onnx")).run(None, values)[0] for name in "fq")
     assert np.isfinite(found).all()
     np.testing.assert_allclose(found.astype(np.float32), exact.astype(np.float32), atol=0.3)
+
+
+@pytest.mark.parametrize("quant_format", ["QDQ", "QOperator"])
+def test_ranges_from_data_of_half_precision(tmp_path, quant_format):
+    """ONNX Runtime's tool writes scales of float16, which QLinearConv and its like do not take."""
+    source, result = str(tmp_path / "f.onnx"), str(tmp_path / "q.onnx")
+    onnx.save(mlp(19, np.float16), source)
+    ours.quantize_static(source, result, Reader(mlp(19, np.float16)), quant_format=ours.QuantFormat[quant_format],
+                         activation_type=ours.QuantType.QUInt8)
+    counts = contents(result)[0]
+    if quant_format == "QOperator":
+        assert counts["", "QLinearMatMul"] + counts["com.microsoft", "QGemm"] == 4
+    agree(source, result)
+
+
+@pytest.mark.parametrize("quant_format", ["QDQ", "QOperator"])
+def test_infinite_values_stay_in_float(tmp_path, caplog, quant_format):
+    """The logarithm of 0 has no scale: ONNX Runtime's tool writes an infinite one, and the model gives no numbers. The
+    node has no name."""
+    weights = Weights(1)
+    made = model([helper.make_node("Relu", ["x"], ["positive"], "relu"), helper.make_node("Log", ["positive"], ["l"]),
+                  helper.make_node("Mul", ["l", weights("w", 8)], ["m"]),
+                  helper.make_node("Clip", ["m", weights("low"), weights("high")], ["c"], "clip"),
+                  helper.make_node("MatMul", ["c", weights("v", 8, 4)], ["y"], "product")],
+                 {"x": [4, 8]}, ["y"], weights.made)
+    for tensor, value in zip(made.graph.initializer[1:3], (-3, 3), strict=True):
+        tensor.CopyFrom(onnx.numpy_helper.from_array(np.array(value, np.float32), tensor.name))
+    onnx.save(made, tmp_path / "f.onnx")
+    ours.quantize_static(tmp_path / "f.onnx", tmp_path / "q.onnx", Reader(made),
+                         quant_format=ours.QuantFormat[quant_format], activation_type=ours.QuantType.QUInt8)
+    assert "infinite on the data stay in float: l, m" in caplog.text
+    counts = contents(str(tmp_path / "q.onnx"))[0]
+    assert (counts["", "Mul"], counts["", "Log"]) == (1, 1)
+    agree(str(tmp_path / "f.onnx"), str(tmp_path / "q.onnx"))

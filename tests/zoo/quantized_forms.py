@@ -23,7 +23,7 @@ import zoo_cases  # noqa: E402
 peer.require()
 
 CALIBRATED = 3  # inputs that give the ranges; others judge the result
-JUDGED = 2
+JUDGED = 16
 BOUND = 0.5  # dB below the result of ONNX Runtime's tool
 ROUNDING = 80.0  # dB from which on results differ as floats round
 PRODUCTS = {"Conv", "ConvTranspose", "MatMul", "Gemm", "LSTM", "GRU", "RNN", "Attention", "FusedMatMul", "FusedConv",

@@ -196,7 +196,7 @@ class BaseQuantizer:
             if np.any(numbers < _INT32.min) or np.any(numbers > _INT32.max):
                 logging.warning("bias '%s' does not fit into int32: its scale is too small", bias_name)
             quantized = np.clip(numbers, _INT32.min, _INT32.max).astype(np.int32).reshape(bias.shape)
-            scale = exact.astype(bias.dtype).reshape(-1)
+            scale = exact.astype(np.promote_types(bias.dtype, exact.dtype)).reshape(-1)
             zero_point = np.zeros(scale.shape if scale.size > 1 else (), np.int32)
         scale_name, zero_point_name = graph.unique_name(f"{name}_scale"), graph.unique_name(f"{name}_zero_point")
         for key, array in ((name, quantized), (scale_name, scale), (zero_point_name, zero_point)):
@@ -266,7 +266,9 @@ class BaseQuantizer:
                 continue
             source, result = node.inputs[0], node.outputs[0]
             if node.op_type == "Softmax":
-                self.tensors_range[result] = TensorData(lowest=np.float32(0.0), highest=np.float32(1.0))
+                known = self.graph.type_of(result)
+                dtype = np.float16 if known is not None and known.dtype == "float16" else np.float32
+                self.tensors_range[result] = TensorData(lowest=dtype(0.0), highest=dtype(1.0))
             elif (self.readings(source) == 1 and source in self.tensors_range and result in self.tensors_range
                   and source not in self.graph.outputs and not self.graph.is_read_by_bodies(source)):
                 self.tensors_range[source] = self.tensors_range[result]

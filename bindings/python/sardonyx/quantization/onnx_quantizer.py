@@ -12,7 +12,7 @@ from sardonyx.quantization.base_quantizer import (
     QuantizationParams,  # noqa: F401
     checked_axis,
 )
-from sardonyx.quantization.calibrate import TensorData  # noqa: F401
+from sardonyx.quantization.calibrate import TensorData
 from sardonyx.quantization.dynamic_ranges import add_measured_quantization
 from sardonyx.quantization.gemm_to_matmul import replace_gemm_with_matmul
 from sardonyx.quantization.onnx_model import ONNXModel  # noqa: F401
@@ -20,6 +20,7 @@ from sardonyx.quantization.quant_math import compute_data_quant_params
 from sardonyx.quantization.quant_types import (
     ELEMENT_NUMBERS,
     FLOAT,
+    FLOAT16,
     INT8,
     TENSOR_NAME_QUANT_SUFFIX,
     QuantizationMode,
@@ -45,6 +46,13 @@ from sardonyx.quantization.quant_utils import (  # noqa: F401
 from sardonyx.quantization.registry import CreateOpQuantizer
 
 
+def _widened(data):
+    """A range of half precision as floats, so that its scale is one."""
+    if not hasattr(data, "lowest") or np.asarray(data.lowest).dtype != np.float16:
+        return data
+    return TensorData(lowest=np.float32(data.lowest), highest=np.float32(data.highest))
+
+
 class ONNXQuantizer(BaseQuantizer):
     """`mode`: IntegerOps or QLinearOps. `static`: ranges of activations are known, from `tensors_range`."""
 
@@ -68,9 +76,17 @@ class ONNXQuantizer(BaseQuantizer):
         if self.tensors_range is None:
             return {}
         self.adjust_tensor_ranges()
-        return {name: self.activation_params(self.tensors_range[name],
+        return {name: self.activation_params(_widened(self.tensors_range[name]),
                                              self.tensor_quant_overrides.get_per_tensor_overrides(name, {}))
                 for name in self.tensors_range}
+
+    def _as_float_scale(self, scale):
+        """Operators with known ranges take scales of float32 only, also in models of half precision."""
+        return np.asarray(scale, np.float32 if self.static and scale.dtype == np.float16 else scale.dtype)
+
+    def is_half(self, name):
+        known = self.graph.type_of(name)
+        return self.static and known is not None and known.dtype == "float16"
 
     def has_QDQ_nodes(self):  # noqa: N802
         return any(node.op_type in ("QuantizeLinear", "DequantizeLinear") for node in self.graph.nodes)
@@ -204,7 +220,11 @@ class ONNXQuantizer(BaseQuantizer):
         names = self.output_params(name)
         quantized = self.graph.unique_name(name + TENSOR_NAME_QUANT_SUFFIX)
         if names is not None:
-            self.graph.add_node("QuantizeLinear", [name, *names], [quantized], f"{name}_QuantizeLinear")
+            source = name
+            if self.is_half(name):
+                source = self.graph.unique_name(f"{name}_as_float")
+                self.graph.add_node("Cast", [name], [source], f"{name}_to_float", attributes={"to": FLOAT})
+            self.graph.add_node("QuantizeLinear", [source, *names], [quantized], f"{name}_QuantizeLinear")
         else:
             known = self.graph.type_of(name)
             element = QUANTIZABLE[0] if known is None else known.dtype
@@ -260,7 +280,7 @@ class ONNXQuantizer(BaseQuantizer):
         return self._add_weight(weight_name, data, kind, scale, zero_point, axis)
 
     def _add_weight(self, name, data, kind, scale, zero_point, axis=None):
-        quantized = self.graph.unique_name(name + TENSOR_NAME_QUANT_SUFFIX)
+        quantized, scale = self.graph.unique_name(name + TENSOR_NAME_QUANT_SUFFIX), self._as_float_scale(scale)
         self.graph.set_initializer(quantized, quantize_weight_array(data, kind, zero_point, scale, axis))
         scale_name, zero_point_name = self.add_scale_and_zero_point(f"{name}_scale", scale, f"{name}_zero_point",
                                                                     zero_point, kind)
@@ -292,12 +312,16 @@ class ONNXQuantizer(BaseQuantizer):
         value = self.quantized_value_map.get(value_name)
         if value is None or self.graph.producer(value_name) is not None:
             return
+        is_half = self.is_half(value_name)
         if value_name in self.graph.initializers:
             self.graph.remove_initializer(value_name)
         elif value_name in self.graph.inputs:
             return
-        self.graph.add_node("DequantizeLinear", [value.q_name, value.scale_name, value.zp_name], [value_name],
+        result = self.graph.unique_name(f"{value_name}_as_float") if is_half else value_name
+        self.graph.add_node("DequantizeLinear", [value.q_name, value.scale_name, value.zp_name], [result],
                             f"{value_name}_DequantizeLinear", attributes={"axis": value.axis})
+        if is_half:
+            self.graph.add_node("Cast", [result], [value_name], f"{value_name}_to_half", attributes={"to": FLOAT16})
 
     def replace(self, node, op_type, inputs, output, domain="", attributes=None, drop=()):
         """Puts a node on integers in the place of one: with its attributes but those in `drop`, and with `_quant`

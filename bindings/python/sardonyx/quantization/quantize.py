@@ -8,6 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from sardonyx.model import Model
 from sardonyx.quantization.calibrate import (
     CalibrationDataReader,
@@ -227,6 +229,8 @@ def quantize_static(model_input, model_output: str | Path, calibration_data_read
     ranges = _ranges(model, model_input if isinstance(model_input, (str, os.PathLike)) and not is_changed else None,
                      calibration_data_reader, kinds, calibrate_method, use_external_data_format, calibration_providers,
                      options, calibration_cache_path)
+    ranges, endless = _without_endless(model, ranges)
+    excluded += endless
     shared = (weight_type, activation_type, ranges, list(nodes_to_quantize or []), excluded, kinds, options)
     if quant_format is QuantFormat.QOperator:
         quantizer = ONNXQuantizer(model, per_channel, reduce_range, QuantizationMode.QLinearOps, True, *shared)
@@ -234,6 +238,26 @@ def quantize_static(model_input, model_output: str | Path, calibration_data_read
         quantizer = QDQQuantizer(model, per_channel, reduce_range, *shared)
     quantizer.change_model()
     _save(quantizer.changed, model_output, use_external_data_format)
+
+
+def _without_endless(model, ranges):
+    """(the ranges that are finite, names of the nodes that read or make other values, as the logarithm of 0 is): no
+    scale would hold those, so that they stay in float."""
+    endless = {name for name, one in ranges.items() if hasattr(one, "lowest") and
+               not (np.isfinite(one.lowest).all() and np.isfinite(one.highest).all())}
+    if endless:
+        logging.warning("values that are infinite on the data stay in float: %s", ", ".join(sorted(endless)))
+    else:
+        return ranges, []
+    names = set()
+    for graph in model.graphs:
+        for node in graph.nodes if graph is not None else ():
+            if endless.intersection((*node.inputs, *node.outputs)):
+                if not node.name:  # nodes are left out by their names
+                    node.set_operator(name=graph.unique_name(f"{node.op_type}_of_{node.outputs[0]}"))
+                names.add(node.name)
+    finite = {name: one for name, one in ranges.items() if name not in endless}
+    return TensorsData(ranges.calibration_method, finite), sorted(names)
 
 
 def _ranges(model, path, reader, kinds, method, is_external, providers, options, cache):

@@ -20,6 +20,8 @@ class AttentionQuant(QuantOperatorBase):
         node = self.node
         if "qkv_hidden_sizes" in node.attribute_names:  # QAttention has heads of one size only
             return self.keep()
+        if self.quantizer.static and self.quantizer.is_half(node.outputs[0]):  # it has scales of its result's type
+            return self.keep()
         source = self.quantizer.quantize_activation(node, [0])
         weight = self.quantizer.quantize_weight(node, [1], reduce_range=True, op_level_per_channel=True)
         if source is None or weight is None:
