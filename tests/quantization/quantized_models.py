@@ -79,7 +79,8 @@ def cnn():
         N("Pad", ["ap", "pads", w.constant("half", np.float32(0.5))], ["ap2"], "pad_half"),
         N("Split", ["cc"], ["s0", "s1"], "split", axis=1),
         N("Transpose", ["s0"], ["tr"], "transpose", perm=[0, 1, 3, 2]),
-        N("Resize", ["tr", "", w.constant("scales", np.float32([1, 1, 2, 2]))], ["rs"], "resize", mode="nearest"),
+        N("Resize", ["tr", w.constant("region", np.float32([])), w.constant("scales", np.float32([1, 1, 2, 2]))], ["rs"],
+          "resize", mode="nearest"),
         N("ConvTranspose", ["rs", w("w3", 4, 5, 2, 2), w("b3", 5)], ["ct"], "transposed", strides=[2, 2]),
         N("GlobalAveragePool", ["ct"], ["gp"], "global"), N("Flatten", ["gp"], ["fl"], "flatten"),
         N("Gemm", ["fl", w("w4", 5, 7), w("b4", 7)], ["y"], "gemm"),
@@ -202,7 +203,7 @@ def assert_same(paths, rtol=1e-6, steps=0):
     the last digit."""
     (counts, arrays), (other_counts, others) = contents(paths["ours"]), contents(paths["peer"])
     assert counts == other_counts
-    assert set(arrays) == set(others)
+    assert set(arrays) == set(others), set(arrays) ^ set(others)
     for name, other in others.items():
         mine = arrays[name]
         assert (mine.shape, mine.dtype) == (other.shape, other.dtype), name

@@ -243,8 +243,9 @@ def quantize_static(model_input, model_output: str | Path, calibration_data_read
 def _without_endless(model, ranges):
     """(the ranges that are finite, names of the nodes that read or make other values, as the logarithm of 0 is): no
     scale would hold those, so that they stay in float."""
-    endless = {name for name, one in ranges.items() if hasattr(one, "lowest") and
-               not (np.isfinite(one.lowest).all() and np.isfinite(one.highest).all())}
+    endless = {name for name, one in ranges.items() if hasattr(one, "lowest")
+               and not (np.isfinite(one.lowest).all() and np.isfinite(one.highest).all())
+               and not np.all(one.lowest > one.highest)}  # of no elements, as Resize's regions are
     if endless:
         logging.warning("values that are infinite on the data stay in float: %s", ", ".join(sorted(endless)))
     else:
