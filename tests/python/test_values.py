@@ -37,6 +37,17 @@ def test_an_array_of_a_type_that_onnx_lacks_is_an_error_with_its_name():
         sardonyx.OrtValue.ortvalue_from_numpy(np.array(["2020-01-01"], "datetime64[D]"))
 
 
+@pytest.mark.parametrize("package", [sardonyx, onnxruntime])
+@pytest.mark.parametrize("dtype", ["U2", object])
+def test_texts_in_any_order_of_memory(package, dtype):
+    model = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["" : 17]>
+        g (string[N, M] x) => (string[N, M] y) { y = Identity (x) }""").SerializeToString()
+    session = package.InferenceSession(model)
+    texts = np.array([["a", "bc", "d"], ["", "e", "fg"], ["h", "ij", "k"]], dtype)
+    for array in (texts.T, texts[::-1], texts[:, ::2], texts[1:, 1:].T, np.asfortranarray(texts)):
+        assert session.run(None, {"x": array})[0].tolist() == array.tolist()
+
+
 def test_types_and_sizes_are_the_peers():
     for element_type in (np.float32, np.int64, np.bool_, np.float16, onnx.TensorProto.BFLOAT16, onnx.TensorProto.INT4):
         ours, theirs = (package.OrtValue.ortvalue_from_shape_and_type([2, 3], element_type)

@@ -73,9 +73,8 @@ ValuePtr StringTensor(nb::handle array) {
   Check(Ort().CreateTensorAsOrtValue(DefaultAllocator(), shape.data(), shape.size(),
                                      ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING, &value));
   ValuePtr owned(value);
-  // Texts of a fixed length become objects first.
-  const bool objects = nb::cast<std::string>(array.attr("dtype").attr("kind")) == "O";
-  const nb::object kept = objects ? Numpy().attr("ascontiguousarray")(array) : array.attr("astype")("object");
+  // Texts of a fixed length become objects, and elements in another order (columns first, every second) are copied.
+  const nb::object kept = Numpy().attr("ascontiguousarray")(array, "object");
   auto* const* items = static_cast<PyObject* const*>(AddressOf(kept));
   const auto count = nb::cast<std::size_t>(kept.attr("size"));
   for (std::size_t at = 0; at < count; ++at) {
