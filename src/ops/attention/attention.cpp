@@ -105,6 +105,7 @@ class Runner {
     run_.k = ViewOf(c.Input(kK).shape, state_.kv_heads);
     run_.v = ViewOf(c.Input(kV).shape, state_.kv_heads);
     run_.y = ViewOf(c.Output(kY).shape, run_.q.heads);
+    RepeatBatch();
     ReadPast();
     SetArguments();
     run_.Plan(io_, c.parallel().ThreadCount());
@@ -129,6 +130,18 @@ class Runner {
   }
 
  private:
+  // Keys and values of one sequence serve every sequence of queries, as they do in the products that the optimizer
+  // makes a node of: a decoder's beams on the states of one text. Caches are each sequence's own.
+  void RepeatBatch() {
+    for (Heads* heads : {&run_.k, &run_.v}) {
+      const bool cached = heads == &run_.k ? c_.HasInput(kPastK) || c_.HasOutput(kPresentK)
+                                           : c_.HasInput(kPastV) || c_.HasOutput(kPresentV);
+      if (heads->batch != 1 || cached) continue;
+      heads->batch = run_.q.batch;
+      heads->strides.batch = 0;
+    }
+  }
+
   void ReadPast() {
     if (c_.HasInput(kPastK) != c_.HasInput(kPastV)) {
       Fail(Code::kInvalidArgument, "expected past_key and past_value together, found only one");

@@ -60,11 +60,13 @@ class Runner {
     y_ = MakeHeads(c.Output(kY).shape, q_.heads);
     past_ = c.HasInput(kPastK) && c.Input(kPastK).rank() == 4 ? c.Input(kPastK).dim(2) : 0;
     total_ = past_ + k_.sequence;
-    Check();
-    scale_ = state.scale != 0 ? state.scale : 1 / std::sqrt(static_cast<double>(q_.size));
     // Keys and values as one piece of memory where a cache is given or asked for.
     gather_k_ = c.HasInput(kPastK) || c.HasOutput(kPresentK);
     gather_v_ = c.HasInput(kPastV) || c.HasOutput(kPresentV);
+    if (k_.batch == 1 && !gather_k_) k_.batch = q_.batch, k_.batch_stride = 0;  // as in attention.cpp
+    if (v_.batch == 1 && !gather_v_) v_.batch = q_.batch, v_.batch_stride = 0;
+    Check();
+    scale_ = state.scale != 0 ? state.scale : 1 / std::sqrt(static_cast<double>(q_.size));
     const auto count = [](const Heads& h, std::int64_t n) {
       return static_cast<std::size_t>(h.batch * h.heads * n * h.size);
     };

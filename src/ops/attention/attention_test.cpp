@@ -27,6 +27,18 @@ TEST(Attention, MatchesDoubleOverTilesGroupsAndWindows) {
   }
 }
 
+TEST(Attention, TakesKeysAndValuesOfOneSequenceForAll) {
+  const Value q = Wave({3, 2, 4, 8}, 0.1f), k = Wave({1, 2, 5, 8}, 0.2f), v = Wave({1, 2, 5, 6}, 0.3f);
+  const auto three = [](const Value& one) {
+    return EvaluateOp({"Expand", 13, {one, Tensor::Of<std::int64_t>({3, 1, 1, 1}, Shape{4})}})[0];
+  };
+  const std::vector<Value> want = EvaluateOp({"Attention", 23, {q, three(k), three(v)}});
+  EXPECT_EQ(Elements<float>(EvaluateOp({"Attention", 23, {q, k, v}})[0]), Elements<float>(want[0]));
+  const std::vector<double> doubles = Elements<double>(
+      EvaluateOp({"Attention", 23, {AsDouble(q.tensor()), AsDouble(k.tensor()), AsDouble(v.tensor())}})[0]);
+  for (std::size_t i = 0; i < doubles.size(); ++i) EXPECT_NEAR(doubles[i], Elements<float>(want[0])[i], 1e-5) << i;
+}
+
 TEST(Attention, GivesAFullyMaskedRowZeros) {
   const Tensor x = Wave({1, 1, 2, 4}, 1), mask = Tensor::Of<bool>({false, false, true, true}, Shape{2, 2});
   const std::vector<float> y = Elements<float>(EvaluateOp({"Attention", 23, {x, x, x, mask}})[0]);

@@ -61,6 +61,14 @@ TEST(FuseAttention, ReadsProjectionsWhereTheyLie) {
 // A mask that the caller gives may be -infinity throughout a row, for which Softmax gives NaN.
 const std::string kGuarded = "ReduceMax IsInf Where Attention";
 
+TEST(FuseAttention, KeepsKeysAndValuesOfOneSequenceForAll) {
+  // What the model names as one size may differ at run time, and the products repeat the smaller.
+  EXPECT_EQ(Fused(Bert("p = Softmax(a)"), {{Shape{3, 5, 6}, Shape{1, 7, 6}, Shape{1, 7, 6}},
+                                           {Shape{2, 4, 6}, Shape{1, 3, 6}, Shape{2, 3, 6}},
+                                           {Shape{2, 4, 6}, Shape{2, 3, 6}, Shape{1, 3, 6}}}),
+            "Attention");
+}
+
 TEST(FuseAttention, TakesMasks) {
   const auto runs = With(Shape{2, 1, 1, 7}, Shape{1, 1, 1, 1});
   EXPECT_EQ(Fused(Bert("c = Mul(a, scale) d = Add(c, m) p = Softmax(d)", ", float[b,1,1,t] m"), runs), kGuarded);
