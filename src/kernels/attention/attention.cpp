@@ -22,10 +22,19 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr int64_t kChunkRows = 448;       // rows of one unit: their results stay in the second cache level
 constexpr int64_t kSerialWork = 1 << 17;  // multiplications below which threads cost more than they give
 constexpr int64_t kMaxTileRows = 16;
-constexpr int64_t kFewKeys = 32;  // keys that stay in the first cache level for all of a few rows
+constexpr float kMasked = -1e38f;  // biases below this are masks: exporters write -infinity or the lowest float
+constexpr int64_t kFewKeys = 32;   // keys that stay in the first cache level for all of a few rows
 
 int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 int64_t RoundUp(int64_t a, int64_t b) { return CeilDiv(a, b) * b; }
+
+// Whether all of kMaskStep biases are masks; without branches, so that compilers make vectors of it.
+constexpr int64_t kMaskStep = 16;
+bool AreMasked(const float* x) {
+  std::int32_t other = 0;
+  for (int64_t i = 0; i < kMaskStep; ++i) other |= static_cast<std::int32_t>(!(x[i] < kMasked));
+  return other == 0;
+}
 
 struct Range {
   int64_t first = 0, end = 0;
@@ -122,6 +131,32 @@ class Attention {
     return r;
   }
 
+  // The keys of [k0, k0 + count) that count for a row, from k0 on: those that it sees but for masked ones at both ends.
+  // The weight of a masked key is exactly 0 if the row has another key, beside which its exponential vanishes. A row
+  // that seems to have none keeps all: if all its biases are the lowest float, its weights are equal.
+  Range Counting(int64_t b, RowAt at, int64_t k0, int64_t count) const {
+    const Range seen = Visible(b, at.query);
+    const Range all{std::clamp<int64_t>(seen.first - k0, 0, count), std::clamp<int64_t>(seen.end - k0, 0, count)};
+    if (all.first >= all.end || a_.scores != nullptr) return all;
+    const float* rows[2] = {};
+    for (int i = 0; i < 2; ++i) {
+      const ScoreBias& bias = a_.bias[i];
+      if (bias.data != nullptr) rows[i] = bias.data + b * bias.batch + at.head * bias.head + at.query * bias.query;
+    }
+    const auto masked = [&](int64_t key) {
+      return (rows[0] != nullptr && rows[0][key] < kMasked) || (rows[1] != nullptr && rows[1][key] < kMasked);
+    };
+    const auto all_masked = [&](int64_t key) {
+      return (rows[0] != nullptr && AreMasked(rows[0] + key)) || (rows[1] != nullptr && AreMasked(rows[1] + key));
+    };
+    Range left = all;
+    while (left.first + kMaskStep <= left.end && all_masked(k0 + left.first)) left.first += kMaskStep;
+    while (left.first < left.end && masked(k0 + left.first)) ++left.first;
+    while (left.first + kMaskStep <= left.end && all_masked(k0 + left.end - kMaskStep)) left.end -= kMaskStep;
+    while (left.first < left.end && masked(k0 + left.end - 1)) --left.end;
+    return left.first == left.end && masked(seen.first) && masked(seen.end - 1) ? all : left;
+  }
+
   RowState FirstState(int64_t head) const {
     return a_.sinks != nullptr ? RowState{a_.sinks[head], 1} : RowState{-kInfinity, 0};
   }
@@ -197,6 +232,21 @@ class Attention {
     return a_.to_floats == nullptr ? 0 : rows * std::max(a_.size, a_.value_size);
   }
 
+  // The keys of the block that count for any of the rows [begin, end) of a group; all if scores are stored.
+  Range SeenByRows(int64_t group, int64_t begin, int64_t end, int64_t k0, int64_t count) const {
+    if (a_.scores != nullptr) return {0, count};
+    // Rows of heads with the same biases see the same.
+    if (a_.bias[0].head == 0 && a_.bias[1].head == 0) end = std::min(end, begin + a_.queries);
+    Range seen{count, 0};
+    for (int64_t r = begin; r < end; ++r) {
+      const Range row = Counting(group / a_.kv_heads, At(group, r), k0, count);
+      if (row.first >= row.end) continue;
+      seen.first = std::min(seen.first, row.first);
+      seen.end = std::max(seen.end, row.end);
+    }
+    return {std::min(seen.first, seen.end), seen.end};
+  }
+
   // ---- few rows
 
   void RunFew(int64_t unit, float* slot) {
@@ -208,15 +258,8 @@ class Attention {
     float* room = sums + unit_rows_ * value_stride_;
     for (int64_t r = 0; r < unit_rows_; ++r) CopyQuery(b, At(group, r), q + r * q_stride_);
     // What no row sees is not read, unless somebody wants its scores.
-    Range seen{count, 0};
-    for (int64_t query = 0; query < a_.queries; ++query) {
-      const Range r = Visible(b, query);
-      if (r.first == r.end) continue;
-      seen.first = std::min(seen.first, std::clamp<int64_t>(r.first - k0, 0, count));
-      seen.end = std::max(seen.end, std::clamp<int64_t>(r.end - k0, 0, count));
-    }
-    if (a_.scores != nullptr) seen = {0, count};
-    seen.first = std::min(seen.first, seen.end);
+    Range seen = SeenByRows(group, 0, unit_rows_, k0, count);
+    seen.first -= seen.first % kFewKeys;  // whole pairs of vectors from here on: the row kernels write whole ones
     for (int64_t j = seen.first; j < seen.end; j += kFewKeys) {
       const int64_t step = std::min(kFewKeys, seen.end - j);
       const Rows keys = Keys(b, kv, k0 + j, step, room);
@@ -233,7 +276,7 @@ class Attention {
     for (int64_t r = 0; r < unit_rows_; ++r) {
       const RowAt at = At(group, r);
       states[r] = block == 0 ? FirstState(at.head) : RowState{-kInfinity, 0};
-      Weigh(b, at, k0, count, &states[r], scores + r * score_stride_);
+      Weigh(b, at, k0 + seen.first, seen.end - seen.first, &states[r], scores + r * score_stride_ + seen.first);
       std::fill_n(sums + r * value_stride_, a_.value_size, 0.0f);
     }
     for (int64_t j = seen.first; j < seen.end; j += kFewKeys) {
@@ -315,7 +358,7 @@ class Attention {
     const int64_t parts = CeilDiv(m.rows, tiles_.rows);
     for (int64_t block = 0; block < blocks_; ++block) {
       const int64_t k0 = a_.keys * block / blocks_, count = a_.keys * (block + 1) / blocks_ - k0;
-      const Range seen = SeenByRows(m, 0, m.rows, k0, count);
+      const Range seen = SeenByRows(m.group, m.row0, m.row0 + m.rows, k0, count);
       if (seen.first >= seen.end) continue;
       Pack(m, k0, seen);
       for (int64_t i = 0; i < parts; ++i) RunTileRows(m, m.rows * i / parts, m.rows * (i + 1) / parts, k0, count);
@@ -323,19 +366,6 @@ class Attention {
     for (int64_t r = 0; r < m.rows; ++r) {
       Finish(m.b, At(m.group, m.row0 + r), m.states[r], m.sums + r * value_stride_);
     }
-  }
-
-  // What any of the rows [begin, end) of the unit sees of the block; all if scores are stored.
-  Range SeenByRows(const Many& m, int64_t begin, int64_t end, int64_t k0, int64_t count) const {
-    if (a_.scores != nullptr) return {0, count};
-    Range seen{count, 0};
-    for (int64_t r = begin; r < end; ++r) {
-      const Range row = Visible(m.b, At(m.group, m.row0 + r).query);
-      if (row.first == row.end) continue;
-      seen.first = std::min(seen.first, std::clamp<int64_t>(row.first - k0, 0, count));
-      seen.end = std::max(seen.end, std::clamp<int64_t>(row.end - k0, 0, count));
-    }
-    return seen;
   }
 
   // Keys as panels [nr keys][size][nr], values as panels [value_size / nr][key][nr]; only whole panels that are seen.
@@ -355,7 +385,7 @@ class Attention {
   }
 
   void RunTileRows(const Many& m, int64_t begin, int64_t end, int64_t k0, int64_t count) const {
-    const Range seen = SeenByRows(m, begin, end, k0, count);
+    const Range seen = SeenByRows(m.group, m.row0 + begin, m.row0 + end, k0, count);
     if (seen.first >= seen.end) return;
     const int64_t nr = tiles_.columns, rows = end - begin, half = (rows + 1) / 2, first = seen.first / nr * nr;
     for (int64_t r = 0; r < rows; ++r) CopyQuery(m.b, At(m.group, m.row0 + begin + r), m.q + r * q_stride_);

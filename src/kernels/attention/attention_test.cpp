@@ -206,6 +206,62 @@ TEST(AttentionF32, AddsBiasesCapsAndSinks) {
   }
 }
 
+// Biases that mask as exporters write it: keys after the query and before its window, all keys of some queries.
+TEST(AttentionF32, LeavesOutWhatBiasesMask) {
+  for (const float mask : {-kInfinity, std::numeric_limits<float>::lowest()}) {
+    for (const int64_t queries : {1, 3, 90}) {
+      for (const int64_t keys : {90, 1100}) {
+        for (const int64_t window : {7, 5000}) {
+          Case c{.batch = 2, .heads = 4, .kv_heads = 2, .queries = queries, .keys = keys, .size = 12, .value_size = 20};
+          Problem p = Make(c, 41);
+          for (const bool shared : {true, false}) {
+            const int64_t heads = shared ? 1 : c.heads;
+            p.bias.assign(static_cast<std::size_t>(c.batch * heads * queries * keys), 0.5f);
+            for (int64_t row = 0; row < c.batch * heads * queries; ++row) {
+              const int64_t head = row / queries % heads, at = keys - queries + row % queries - 11 * head - 30;
+              for (int64_t j = 0; j < keys; ++j)
+                if (j > at || j <= at - window || row % 5 == 4) p.bias[static_cast<std::size_t>(row * keys + j)] = mask;
+            }
+            p.args.bias[0] = {p.bias.data(), heads * queries * keys, shared ? 0 : queries * keys, keys};
+            ForEachIsa(p, [&](std::string_view isa) {
+              ThreeInTurn three;
+              EXPECT_LT(ErrorOf(p, three), 3e-6) << isa << ", mask " << mask << ", queries " << queries << ", keys "
+                                                 << keys << ", window " << window << ", shared " << shared;
+            });
+          }
+        }
+      }
+    }
+  }
+}
+
+// A cache of a fixed size: its rest is not read, whatever lies there.
+TEST(AttentionF32, DoesNotReadWhatAMaskHidesBehindTheKeys) {
+  constexpr int64_t kUsed = 70, kKeys = 1300;
+  for (const float mask : {-kInfinity, std::numeric_limits<float>::lowest()}) {
+    Problem p = Make({.heads = 4, .kv_heads = 2, .queries = 1, .keys = kKeys, .size = 16, .value_size = 16}, 9);
+    p.bias.assign(kKeys, 0);
+    std::fill(p.bias.begin() + kUsed, p.bias.end(), mask);
+    p.args.bias[1] = {p.bias.data(), 0, 0, kKeys};
+    std::vector<float> wanted;
+    ForEachIsa(p, [&](std::string_view isa) {
+      Serial serial;
+      EXPECT_LT(ErrorOf(p, serial), 3e-6) << isa;
+      wanted = p.y;
+      const std::vector<float> k = p.k, v = p.v;
+      for (int64_t kv = 0; kv < 2; ++kv) {
+        std::fill_n(p.k.begin() + (kv * kKeys + kUsed) * 16, (kKeys - kUsed) * 16, std::nanf(""));
+        std::fill_n(p.v.begin() + (kv * kKeys + kUsed) * 16, (kKeys - kUsed) * 16, std::nanf(""));
+      }
+      Scratch scratch(AttentionF32ScratchBytes(p.args, 1));
+      AttentionF32(p.args, serial, scratch.data());
+      EXPECT_EQ(p.y, wanted) << isa;
+      std::copy(k.begin(), k.end(), p.k.begin());
+      std::copy(v.begin(), v.end(), p.v.begin());
+    });
+  }
+}
+
 TEST(AttentionF32, GivesZerosToAQueryThatSeesNothing) {
   for (const int64_t queries : {2, 20}) {
     Problem p = Make({.queries = queries, .keys = 9}, 5);
