@@ -1,8 +1,10 @@
-"""Beats, chords and keys of a sound (madmom), kinds of programs, molecules and pictures, a title of a text."""
+"""Beats, chords and keys of a sound (madmom), kinds of programs, molecules and pictures, a title of a text, and the
+custom operators in C++ of onnx-extended."""
 import pathlib
 import tempfile
 
 import numpy as np
+import onnx.parser
 import onnxruntime
 from PIL import Image
 
@@ -101,5 +103,27 @@ def run_texts():
     print("result title words:", *decoder.run(None, feed)[0].argmax(-1).reshape(-1))
 
 
-for run in (run_madmom, run_molecules, run_malware, run_pictures, run_texts):
+def run_custom_operators():
+    from onnx_extended.ortops.optim.cpu import get_ort_ext_libs as libraries_of_optim
+    from onnx_extended.ortops.tutorial.cpu import get_ort_ext_libs as libraries_of_tutorial
+
+    grams = "mode = \"TF\", min_gram_length = 1, max_gram_length = 2, max_skip_count = 0, ngram_counts = [0, 4], " \
+        "ngram_indexes = [0, 1, 2, 3, 4, 5], pool_int64s = [0, 1, 2, 3, 1, 2, 2, 3]"
+    numbers, tokens = np.arange(6, dtype=np.float32).reshape(2, 3), np.array([[0, 1, 2], [1, 2, 3]])
+    for libraries, domain, call, array, dtype in (
+            (libraries_of_tutorial(), "tutorial", "MyCustomOp (x, x)", numbers, "float"),
+            (libraries_of_tutorial(), "tutorial", "CustomGemmFloat <transA = 1, rowMajor = 1> (x, x)", numbers,
+             "float"),
+            (libraries_of_optim(), "optim", f"TfIdfVectorizer <{grams}> (x)", tokens, "int64")):
+        domain = f"onnx_extended.ortops.{domain}.cpu"
+        model = onnx.parser.parse_model(f"""<ir_version: 8, opset_import: ["" : 18, "{domain}" : 1]>
+            g ({dtype}[N, M] x) => (float[A, B] y) {{ y = {domain}.{call} }}""")
+        options = onnxruntime.SessionOptions()
+        for library in libraries:
+            options.register_custom_ops_library(library)
+        session = onnxruntime.InferenceSession(model.SerializeToString(), options)
+        show(f"onnx-extended {call.split()[0]}", session.run(None, {"x": array})[0])
+
+
+for run in (run_madmom, run_molecules, run_malware, run_pictures, run_texts, run_custom_operators):
     run()
