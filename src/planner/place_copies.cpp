@@ -8,6 +8,7 @@
 #include "planner/copy_nodes.h"
 #include "planner/foreign_steps.h"
 #include "planner/passed_on.h"
+#include "tensor/reserved_buffer.h"
 
 namespace sardonyx::planner {
 namespace {
@@ -94,7 +95,7 @@ class CopyPlacer {
       Fail(Code::kNotImplemented, "strings on a device are not implemented ('", graph_.value(id).name, "')");
     Provider& provider = At(device);
     const std::shared_ptr<Buffer> buffer =
-        Buffer::Allocate(std::max<std::size_t>(tensor.byte_size(), 1), provider.allocator());
+        ReserveBuffer(std::max<std::size_t>(tensor.byte_size(), 1), provider.allocator());
     provider.CopyBytes(tensor.raw(), Device{}, buffer->data(), device, tensor.byte_size());
     auto copy = std::make_shared<Initializer>();
     copy->tensor = Tensor(tensor.dtype(), tensor.shape(), buffer);

@@ -129,7 +129,7 @@ constexpr ConfigKey kSessionKeys[] = {
     {"ep.", kIgnored, "providers get their options when they are added", ""},
 };
 constexpr ConfigKey kRunKeys[] = {
-    {"memory.enable_memory_arena_shrinkage", kRead, "cpu:0: the memory of this run is freed when it ends", ""},
+    {"memory.enable_memory_arena_shrinkage", kRead, "cpu:0: the memory of this run is freed when it ends; gpu:0: the allocator of the provider for this device is asked to free what it keeps", ""},
     {"sardonyx.max_run_memory", kRead, "limit for the memory that the run holds, in bytes", ""},
     {"sardonyx.nchwc_block_size", kRead, "8 or 16: how many channels a block of com.microsoft.nchwc has in the model; by default what fits its sizes, or else what ONNX Runtime takes on this machine", ""},
     {"sardonyx.run_timeout_ms", kRead, "limit for the run, in milliseconds", ""},

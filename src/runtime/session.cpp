@@ -69,12 +69,23 @@ std::shared_ptr<Trace> MakeTrace(const SessionOptions& options) {
   return options.profile_prefix.empty() ? nullptr : std::make_shared<Trace>();
 }
 
-// ONNX Runtime's list of the devices whose arenas shrink when the run is over; we have the host's.
-bool ShrinksArenas(const RunOptions& options) {
+// The memory of the provider for GPU `number`; null: there is none.
+Allocator* GpuMemory(const providers::ProviderSet& providers, std::string_view number) {
+  for (const auto& provider : providers.providers) {
+    const Device device = provider->device();
+    if (device.type == DeviceType::kGpu && std::to_string(device.id) == (number.empty() ? "0" : number))
+      return provider->allocator().get();
+  }
+  return nullptr;
+}
+
+// ONNX Runtime's list of the devices whose memory shrinks when the run is over: the host's and that of providers.
+std::vector<Allocator*> ShrinkingMemory(const RunOptions& options, const providers::ProviderSet& providers) {
   constexpr const char* kKey = "memory.enable_memory_arena_shrinkage";
   const auto found = options.config.find(kKey);
-  if (found == options.config.end() || found->second.empty()) return false;
-  // The host is named first and has only the number 0; what follows may be there for machines with more devices.
+  if (found == options.config.end() || found->second.empty()) return {};
+  std::vector<Allocator*> memory;
+  // The host has only the number 0; what follows the first device may be there for machines with more of them.
   std::string_view rest = found->second;
   for (bool first = true; first || !rest.empty(); first = false) {
     const std::string_view part = rest.substr(0, rest.find(';'));
@@ -84,10 +95,12 @@ bool ShrinksArenas(const RunOptions& options) {
     number = number.substr(0, number.find(':'));
     const bool is_number = std::all_of(number.begin(), number.end(), [](char c) { return c >= '0' && c <= '9'; });
     const bool is_host = device == "cpu" && (number.empty() || number == "0");
-    if (!is_host && (first || !is_number || (device != "gpu" && device != "cpu")))
+    Allocator* const gpu = device == "gpu" && is_number ? GpuMemory(providers, number) : nullptr;
+    if (is_host || gpu != nullptr) memory.push_back(is_host ? providers.host.get() : gpu);
+    if (!is_host && gpu == nullptr && (first || !is_number || (device != "gpu" && device != "cpu")))
       Fail(Code::kInvalidArgument, "run config entry '", kKey, "': expected 'cpu:0', found '", found->second, "'");
   }
-  return true;
+  return memory;
 }
 
 // Held while the pool's workers should look out for work.
@@ -296,7 +309,9 @@ void Session::Run(const RunOptions& run_options, std::span<const std::size_t> in
   const ActiveRun active(threads_->pool());
   const std::uint64_t control = FloatControl();
   const FloatControlScope float_scope(threads_->flushes_denormals() ? WithoutDenormals(control) : control);
-  const bool shrink = (!run_options.config.empty() && ShrinksArenas(run_options)) || !options_.cpu_arena;
+  std::vector<Allocator*> shrinking;
+  if (!run_options.config.empty()) shrinking = ShrinkingMemory(run_options, *providers_);
+  if (!options_.cpu_arena) shrinking.push_back(providers_->host.get());
   state->set_synchronize(run_options.synchronize || extras.synchronize);
   for (BorderCopy& copy : extras.before) copy.port = static_cast<std::size_t>(program_input_[copy.port]);
   state->set_borders(extras.before, extras.after);
@@ -310,9 +325,9 @@ void Session::Run(const RunOptions& run_options, std::span<const std::size_t> in
   for (std::size_t i = 0; i < copied_.size(); ++i) copied_[i] = state->copied()[i];
   if (extras.memory != nullptr) {
     *extras.memory = state.Keep();
-  } else if (shrink) {
+  } else if (!shrinking.empty()) {
     state->ReleaseMemory();
-    providers_->host->Shrink();
+    for (Allocator* memory : shrinking) memory->Shrink();
     ReturnFreeMemory(0);
   }
 }

@@ -22,8 +22,6 @@ STAYS = {
 UNUSED = {
     "OrtEp::GetAvailableResource": "nodes are not assigned by what a device has left",
     "OrtEpFactory::SelectBestModelCandidate": "packages of several models are not opened",
-    "OrtAllocator::Reserve": "plug-ins' memory is asked for by Alloc",
-    "OrtAllocator::Shrink": "what a plug-in's allocator keeps is its own affair",
     "OrtSyncNotificationImpl::WaitOnDevice": "there is only one device here; run_on_streams_test.cpp has two",
     "OrtExternalResourceImporterImpl::ReleaseMemory": "only for a handle without Release, which is an error",
     "OrtExternalResourceImporterImpl::ReleaseSemaphore": "as before",
@@ -189,6 +187,8 @@ A = "OrtAllocator::"
 NONE_LEFT = "out of memory: the allocator of SdxTestProvider for 'SdxTestCard' returned NULL for "
 for name in ("card", "allocator", "session_allocator", "binding", "copies"):
     throws(A + "Alloc", name, nothing=NONE_LEFT, null=NO_MEMORY + "NULL for one of them")
+throws(A + "Reserve", "weights", nothing=NONE_LEFT, null=FINE)
+fails(A + "Shrink", "weights", null=FINE)
 throws(A + "AllocOnStream", "sizes", nothing=NONE_LEFT, null=FINE)
 ROWS[A + "Info"] = {"card": {"null": NO_MEMORY + "NULL for one of them"}}  # the device's memory is what counts
 releases(A + "Free", "card", null=NO_MEMORY + "NULL for one of them")

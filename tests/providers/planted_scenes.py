@@ -256,6 +256,14 @@ def session_allocator(it):
 
 
 @scene
+def weights(it):
+    """The device holds the weights as long as the session lives, and gives back what a run leaves."""
+    options = it.keep("RunOptions", api.out("CreateRunOptions"))
+    api("AddRunConfigEntry", options, b"memory.enable_memory_arena_shrinkage", b"cpu:0;gpu:0")
+    it.check(it.session(WHOLE.replace("17", "12"), kind="card_kernels"), np.sqrt, options)
+
+
+@scene
 def profile(it):
     with tempfile.TemporaryDirectory() as folder:
         options = it.keep("RunOptions", api.out("CreateRunOptions"))

@@ -35,6 +35,7 @@ PluginAllocator::PluginAllocator(std::shared_ptr<Library> library, const Factory
       factory_(factory),
       alloc_(factory.name() + ": OrtAllocator::Alloc"),
       alloc_on_stream_(factory.name() + ": OrtAllocator::AllocOnStream"),
+      reserve_(factory.name() + ": OrtAllocator::Reserve"),
       info_(info),
       device_(info.device),
       handle_(nullptr, Releaser{&factory}) {
@@ -46,6 +47,7 @@ PluginAllocator::PluginAllocator(std::shared_ptr<Ep> ep, const OrtMemoryInfo& in
       factory_(ep->factory()),
       alloc_(factory_.name() + ": OrtAllocator::Alloc"),
       alloc_on_stream_(factory_.name() + ": OrtAllocator::AllocOnStream"),
+      reserve_(factory_.name() + ": OrtAllocator::Reserve"),
       info_(info),
       device_(info.device),
       handle_(nullptr, Releaser{&factory_}) {
@@ -82,6 +84,22 @@ void* PluginAllocator::Allocate(std::size_t size) {
                          handle_->AllocOnStream != nullptr;
   void* data = on_stream ? CallOut(alloc_on_stream_.c_str(), handle_->AllocOnStream, handle_.get(), size, stream)
                          : CallOut(alloc_.c_str(), handle_->Alloc, handle_.get(), size);
+  return NotNull(data, size);
+}
+
+void* PluginAllocator::Reserve(std::size_t size) {
+  constexpr std::uint32_t kFirst = 18;  // the version with Reserve
+  if (size == 0 || handle_->version < kFirst || handle_->Reserve == nullptr) return Allocate(size);
+  return NotNull(CallOut(reserve_.c_str(), handle_->Reserve, handle_.get(), size), size);
+}
+
+void PluginAllocator::Shrink() {
+  constexpr std::uint32_t kFirst = 25;  // the version with Shrink
+  if (handle_->version >= kFirst && handle_->Shrink != nullptr)
+    CallOut((factory_.name() + ": OrtAllocator::Shrink").c_str(), handle_->Shrink, handle_.get());
+}
+
+void* PluginAllocator::NotNull(void* data, std::size_t size) const {
   if (data == nullptr)
     Fail(Code::kFail, "out of memory: the allocator of ", factory_.name(), " for '", info_.name, "' returned NULL for ",
          size, " bytes");

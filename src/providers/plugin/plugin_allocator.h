@@ -25,6 +25,9 @@ class PluginAllocator final : public Allocator, public capi::NamedMemory {
   // By AllocOnStream, if the plug-in has it, what a node on a stream asks for.
   void* Allocate(std::size_t size) override;
   void Free(void* data) override;
+  // By Reserve and Shrink of the plug-in, if it has them; otherwise by Alloc, and not at all.
+  void* Reserve(std::size_t size) override;
+  void Shrink() override;
   Device device() const override { return device_; }
 
   const OrtMemoryInfo& info() const override { return info_; }
@@ -35,11 +38,12 @@ class PluginAllocator final : public Allocator, public capi::NamedMemory {
     const Factory* factory;
     void operator()(OrtAllocator* handle) const noexcept;
   };
+  void* NotNull(void* data, std::size_t size) const;  // fails with kFail
   void Take(OrtAllocator* made);  // fails with kEpFail if it lacks a function; it is released then, too
 
   std::shared_ptr<const void> owner_;  // the library or the provider
   const Factory& factory_;
-  const std::string alloc_, alloc_on_stream_;  // how errors name the functions
+  const std::string alloc_, alloc_on_stream_, reserve_;  // how errors name the functions
   const OrtMemoryInfo info_;
   Device device_;
   std::unique_ptr<OrtAllocator, Releaser> handle_;

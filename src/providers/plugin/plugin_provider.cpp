@@ -17,6 +17,7 @@
 #include "providers/plugin/compiled_nodes.h"
 #include "providers/plugin/kernel_nodes.h"
 #include "providers/plugin/plugin_allocator.h"
+#include "tensor/reserved_buffer.h"
 
 namespace sardonyx::plugin {
 namespace {
@@ -263,7 +264,7 @@ ops::Prepared PluginProvider::MakeNodeKernel(const providers::FusedNode& group,
   packing.place = [&](std::size_t input, const Value& constant) {
     const Tensor& tensor = constant.tensor();
     if (allocator_ == HostAllocator() || InputOnHost(fused, input)) return constant;
-    auto buffer = Buffer::Allocate(std::max<std::size_t>(tensor.byte_size(), 1), allocator_);
+    auto buffer = ReserveBuffer(std::max<std::size_t>(tensor.byte_size(), 1), allocator_);
     CopyBytes(tensor.raw(), Device{}, buffer->data(), device(), tensor.byte_size());
     return Value(Tensor(tensor.dtype(), tensor.shape(), std::move(buffer)));
   };
