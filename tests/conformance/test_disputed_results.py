@@ -479,6 +479,33 @@ def test_what_float8e8m0_cannot_hold_is_nan_without_saturation(kind):
 
 
 @pytest.mark.parametrize("length", [12, 16, 20, 400])
+@pytest.mark.parametrize("level", LEVELS)
+def test_texts_with_exponents_are_numbers_for_integers_too(level):
+    node = helper.make_node("Cast", ["x"], ["y"], to=onnx.TensorProto.INT64)
+    graph = helper.make_graph([node], "g", [helper.make_tensor_value_info("x", onnx.TensorProto.STRING, [3])],
+                              [helper.make_empty_tensor_value_info("y")])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    feeds = {"x": np.array(["1e3", "1e-5", "2.5e1"], object)}
+    assert run(sardonyx, model, feeds, level)[0].tolist() == [1000, 0, 25]
+    assert run(onnxruntime, model, feeds, level)[0].tolist() == [1, 1, 2]
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_one_hot_cuts_indices_to_integers(level):
+    model, feeds = one_node("OneHot", [np.array([0, 1.9], F), np.array(3), np.array([0, 1])], 17, constants=(1, 2))
+    model.graph.output[0].type.tensor_type.elem_type = onnx.TensorProto.INT64
+    assert run(sardonyx, model, feeds, level)[0].tolist() == [[1, 0, 0], [0, 1, 0]]
+    assert run(onnxruntime, model, feeds, level)[0].tolist() == [[1, 0, 0], [0, 0, 0]]
+
+
+@pytest.mark.parametrize("largest, want", [(1, [1, 4, 3]), (0, [5, 0, 2])])
+def test_top_k_takes_nan_for_the_largest(largest, want):
+    x = np.array([1, NAN, 2, INF, NAN, -INF], F)
+    model, feeds = one_node("TopK", [x, np.array([3])], 17, 2, constants=(1,), largest=largest)
+    assert run(sardonyx, model, feeds)[1].tolist() == want
+    assert run(onnxruntime, model, feeds)[1].tolist() != want
+
+
 @pytest.mark.parametrize("mean", [-0.5, 2.0])
 def test_imaginary_part_of_the_mean_of_a_spectrum(length, mean):
     signal = mean + 0.1 * np.sin(np.arange(1000, dtype=F)).reshape(1, -1, 1)

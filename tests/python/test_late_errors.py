@@ -67,6 +67,7 @@ EARLY = [
     ("Reshape", {}, [TABLE, Constant(-1, -1)], 17), ("Reshape", {}, [TABLE, Constant(-1, 4)], 17),
     ("Squeeze", {}, [TABLE, Constant(5)], 17), ("Transpose", {"perm": [0, 0]}, [TABLE], 17),
     ("Transpose", {"perm": [0, 1, 2]}, [TABLE], 17), ("Pad", {}, [TABLE, Constant(1, 1)], 17),
+    ("Conv", {}, [IMAGE, numbers(3, 2, 0, 3)], 17), ("Conv", {}, [IMAGE, Constant(array=numbers(3, 2, 3, 0))], 17),
     ("Conv", {"strides": [0, 1]}, [IMAGE, WEIGHTS], 17), ("Conv", {"pads": [1]}, [IMAGE, WEIGHTS], 17),
     ("MaxPool", {"kernel_shape": [3]}, [IMAGE], 17), ("TopK", {}, [TABLE, Constant(9)], 17),
     ("Split", {"axis": 0}, [TABLE, Constant(1, 1)], 17), ("Split", {"axis": 0}, [TABLE, Constant(4, 1)], 17),

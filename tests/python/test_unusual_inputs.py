@@ -1,5 +1,6 @@
 """Inputs and attributes that are rare but legal or harmless: what ONNX Runtime takes gives its results here."""
 import numpy as np
+import onnx.parser
 import onnxruntime
 import pytest
 import sardonyx
@@ -8,6 +9,7 @@ from test_late_errors import LEVELS, Constant, ids, model_of, numbers
 PLANE, ROW = numbers(1, 1, 4, 4), numbers(3, 1)
 CROP = {"coordinate_transformation_mode": "tf_crop_and_resize"}
 LARGER, BY_SCALE = Constant(1, 1, 8, 3), Constant(1, 1, 2, 0.75, dtype=np.float32)
+TABLE, SMALL_IMAGE = numbers(3, 2), numbers(1, 2, 3, 3)
 # The operator, its attributes and inputs, and its version.
 TAKEN = [
     # Without a region of interest the whole image is resized.
@@ -27,6 +29,27 @@ TAKEN = [
     *(("Squeeze", {}, [numbers(1, 3, 1), axes], 17)
       for axes in (Constant(0, 0), Constant(0, -3), Constant(2, 0, -1), np.array([0, 0]))),
     ("Squeeze", {"axes": [2, 2]}, [numbers(1, 3, 1)], 11),
+    # No axes are all axes.
+    *(("Squeeze", {}, [numbers(1, 3, 1), axes], 17) for axes in (Constant(), np.zeros(0, np.int64))),
+    # Powers of norms that are none.
+    *((op, attributes | {"p": p}, [SMALL_IMAGE], 17) for p in (0, -1, -2, 3)
+      for op, attributes in (("LpPool", {"kernel_shape": [2, 2]}), ("GlobalLpPool", {}))),
+    # Flags that are neither 0 nor 1.
+    *(("TopK", {"largest": flag}, [TABLE, Constant(2)], 17) for flag in (2, -1)),
+    *((op, {"keepdims": flag, "axes": [1]}, [TABLE], 11) for flag in (2, -1) for op in ("ReduceMax", "ReduceMean")),
+    *((op, {"keepdims": 2, "axis": 1}, [TABLE], 17) for op in ("ArgMax", "ArgMin")),
+    ("ReduceSum", {"keepdims": 2}, [TABLE, np.array([0])], 17),
+    *(("Reshape", {"allowzero": 2}, [TABLE, Constant(*shape)], 17) for shape in ((0, 0), (0, -1), (3, 0, 1))),
+    # A scalar along an axis that it lacks.
+    *(("ReduceSum", {}, [numbers(), np.array([axis])], 17) for axis in (0, -1)),
+    *((op, {"axes": [axis]}, [numbers()], 11) for axis in (0, -1) for op in ("ReduceMax", "ReduceMin")),
+    # The default axes are those of images.
+    *(("MeanVarianceNormalization", {}, [numbers(*shape) ** 2], 13) for shape in ((3, 2), (2, 3, 4), (4,))),
+    # Nothing is left of what is clipped to 0; the other recurrent operators do not clip then.
+    *((op, {"hidden_size": 2, "clip": 0.0}, [numbers(3, 1, 2), numbers(1, n, 2), numbers(1, n, 2)], 17)
+      for op, n in (("RNN", 2), ("GRU", 6), ("LSTM", 8))),
+    # What divides by 0 is the lowest integer.
+    *(("Pow", {}, [np.array([0, 1, -1, 3, 2]), Constant(array=np.array(power))], 17) for power in (-1, -2, -3)),
 ]
 # The errors of the same operators.
 REFUSED = [
@@ -78,6 +101,30 @@ def test_what_the_peer_takes_gives_its_results(case, level):
     for got, want in zip(ours, theirs, strict=True):
         assert (got.dtype, got.shape) == (want.dtype, want.shape)
         np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("parts", [2, 3, 9])
+def test_a_split_into_one_output_leaves_all_in_it(parts):
+    model = onnx.parser.parse_model('<ir_version: 8, opset_import: ["" : 18]> '
+                                    f"g (float[N, 2] x) => (float[M, 2] y) {{ y = Split <num_outputs = {parts}> (x) }}")
+    for engine in (sardonyx, onnxruntime):
+        got, = session_of(engine, model.SerializeToString(), "ORT_ENABLE_ALL").run(None, {"x": TABLE})
+        np.testing.assert_array_equal(got, TABLE)
+
+
+TEXTS = ["1,5", "1_0", "2.5kg", "-0x10", "0x1.8p3 ", "1e3 m", " +7", "12abc"]
+
+
+@pytest.mark.parametrize("kind", ["FLOAT", "DOUBLE", "INT32", "INT64", "UINT8"])
+def test_texts_that_only_begin_with_a_number(kind):
+    texts = [text for text in TEXTS if kind in ("FLOAT", "DOUBLE") or "e" not in text]
+    node = onnx.helper.make_node("Cast", ["x"], ["y"], to=getattr(onnx.TensorProto, kind))
+    given = onnx.helper.make_tensor_value_info("x", onnx.TensorProto.STRING, ["N"])
+    graph = onnx.helper.make_graph([node], "g", [given], [onnx.helper.make_empty_tensor_value_info("y")])
+    model = onnx.helper.make_model(graph, ir_version=8, opset_imports=[onnx.helper.make_opsetid("", 17)])
+    ours, theirs = (session_of(engine, model.SerializeToString(), "ORT_ENABLE_ALL").run(
+        None, {"x": np.array(texts, object)})[0].tolist() for engine in (sardonyx, onnxruntime))
+    assert ours == theirs
 
 
 @pytest.mark.parametrize("case", REFUSED, ids=ids(REFUSED))

@@ -119,7 +119,7 @@ void SumPoolTaps(const PoolShape& p, std::int64_t planes, const T* x, double pow
     T* to = y + row.At(p);
     double sums[kChunk] = {};
     ForEachTap(p, row, [&](std::int64_t offset, std::int64_t i, std::int64_t n) {
-      Loops<T>().add(plane + offset, p.stride[2], static_cast<std::size_t>(n), p.average ? 0 : power, sums + i);
+      Loops<T>().add(plane + offset, p.stride[2], static_cast<std::size_t>(n), p.average ? kNoPower : power, sums + i);
     });
     const double others =
         p.average ? static_cast<double>(PoolTaps(p, 0, row.depth)) * static_cast<double>(PoolTaps(p, 1, row.height))

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 
 #include "base/parallel.h"
@@ -19,7 +20,8 @@ using MaxTapFn = void(const T* x, std::ptrdiff_t stride, std::size_t n, T* best)
 template <typename T>
 using MaxTapAtFn = void(const T* x, std::ptrdiff_t stride, std::size_t n, std::int64_t first, T* best,
                         std::int64_t* at);
-// sums[i] += |x[i * stride]|^power; power 0 stands for x itself.
+// sums[i] += |x[i * stride]|^power; kNoPower stands for x itself.
+constexpr double kNoPower = std::numeric_limits<double>::quiet_NaN();
 template <typename T>
 using AddTapFn = void(const T* x, std::ptrdiff_t stride, std::size_t n, double power, double* sums);
 

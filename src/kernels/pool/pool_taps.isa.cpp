@@ -66,7 +66,7 @@ void AddPower(const T* x, std::ptrdiff_t stride, std::ptrdiff_t n, double* sums)
 template <typename T>
 void AddTap(const T* x, std::ptrdiff_t stride, std::size_t n, double power, double* sums) {
   const auto count = static_cast<std::ptrdiff_t>(n);
-  if (power == 0) return AddPower<0>(x, stride, count, sums);
+  if (power != power) return AddPower<0>(x, stride, count, sums);
   if (power == 1) return AddPower<1>(x, stride, count, sums);
   if (power == 2) return AddPower<2>(x, stride, count, sums);
   for (std::ptrdiff_t i = 0; i < count; ++i)

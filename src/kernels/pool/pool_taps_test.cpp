@@ -48,12 +48,12 @@ void ExpectTaps(const PoolTapLoops<T>& loops) {
       }
       if (loops.add == nullptr) continue;
       const std::vector<T> finite = Numbers<T>(n * 3 + 1, false);
-      for (const double power : {0.0, 1.0, 2.0, 3.0}) {
+      for (const double power : {kNoPower, -1.0, 0.0, 1.0, 2.0, 3.0}) {
         std::vector<double> sums(n, 0.5);
         loops.add(finite.data(), stride, n, power, sums.data());
         for (std::size_t i = 0; i < n; ++i) {
           const auto v = static_cast<double>(finite[i * static_cast<std::size_t>(stride)]);
-          EXPECT_EQ(sums[i], 0.5 + (power == 0 ? v : std::pow(std::abs(v), power)));
+          EXPECT_EQ(sums[i], 0.5 + (std::isnan(power) ? v : std::pow(std::abs(v), power)));
         }
       }
     }

@@ -55,7 +55,6 @@ constexpr Late kLate[] = {
     {"LSTM",               "as the "},
     {"LSTM",               "elements as input 5", Code::kFail},
     {"LSTM",               "elements as input 6", Code::kFail},
-    {"LpPool",             "attribute 'p'"},
     {"LpPool",             "expected spatial axis"},
     {"MaxPool",            "expected spatial axis"},
     {"MaxUnpool",          "as many indices", Code::kFail},

@@ -5,6 +5,7 @@
 // for all elements and one of a few numbers, no pow is needed at all.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "kernels/elementwise/binary.h"
 #include "ops/copy_elements.h"
@@ -54,10 +55,12 @@ class Reader {
   kernels::ToFloatsFn* floats_ = nullptr;
 };
 
-// x^y of integers, wrapping. A negative exponent leaves what truncation does: 1 and -1, or 0.
+// x^y of integers of type T, wrapping. A negative exponent leaves what truncation does: 1 and -1, or 0; of 0 it makes
+// infinity, which processors convert to the lowest integer.
+template <typename T>
 std::int64_t IntegerPower(std::int64_t x, std::int64_t y) {
   if (y < 0) {
-    if (x == 0) Fail(Code::kInvalidArgument, "expected exponents of at least 0 for a base of 0, found ", y);
+    if (x == 0) return std::numeric_limits<T>::lowest();
     return x == 1 ? 1 : (x == -1 ? (y % 2 == 0 ? 1 : -1) : 0);
   }
   std::uint64_t result = 1, square = static_cast<std::uint64_t>(x);
@@ -104,7 +107,10 @@ kernels::FromIntsFn* IntWriter(DType to) { return kernels::FromInts(to); }
 
 RunFn* GeneralPow(DType base, DType exponent) {
   const bool wide = exponent == DType::kDouble || (IsInteger(exponent) && Bits(exponent) >= 32);
-  if (IsInteger(base) && IsInteger(exponent)) return RunPow<std::int64_t, std::int64_t, IntegerPower, IntWriter>;
+  if (base == DType::kInt32 && IsInteger(exponent))
+    return RunPow<std::int64_t, std::int64_t, IntegerPower<std::int32_t>, IntWriter>;
+  if (IsInteger(base) && IsInteger(exponent))
+    return RunPow<std::int64_t, std::int64_t, IntegerPower<std::int64_t>, IntWriter>;
   if (IsInteger(base) || base == DType::kDouble || wide) return RunPow<double, double, DoublePower, DoubleWriter>;
   return RunPow<float, float, FloatPower, FloatWriter>;
 }

@@ -179,7 +179,7 @@ void RunTopK(KernelContext& c) {
 }
 
 Prepared PrepareTopK(PrepareContext& c) {
-  const TopKState state = {c.Int("axis", -1), c.Flag("largest", true), c.Flag("sorted", true)};
+  const TopKState state = {c.Int("axis", -1), c.Int("largest", 1) == 1, c.Flag("sorted", true)};
   const DType dtype = c.InputDType(0);
   if (dtype == DType::kFloat16 || dtype == DType::kBFloat16) return WithState(RunTopK<float>, state);
   Prepared prepared;

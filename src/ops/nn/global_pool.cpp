@@ -116,7 +116,6 @@ Prepared PrepareGlobal(PrepareContext& c) {
                : c.op_type() == "GlobalLpPool" ? GlobalKind::kLp
                                                : GlobalKind::kAverage;
   state.p = static_cast<double>(c.Int("p", 2));
-  if (state.p <= 0) c.Fail(Code::kInvalidArgument, "attribute 'p': expected at least 1, found ", state.p);
   const bool is_double = c.InputDType(0) == DType::kDouble;
   if (IsChannelsLast(c)) return WithState(is_double ? RunGlobalLast<double> : RunGlobalLast<float>, state);
   return WithState(is_double ? RunGlobal<double> : RunGlobal<float>, state);

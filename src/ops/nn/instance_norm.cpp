@@ -191,6 +191,7 @@ Prepared PrepareAxesNorm(PrepareContext& c) {
     state.axes = {c.Int("axis", -1)};
   } else {
     state.axes = c.Has("axes") ? c.Ints("axes") : std::vector<std::int64_t>{0, 2, 3};
+    state.images = !c.Has("axes");
   }
   return WithState(c.InputDType(0) == DType::kDouble ? RunAxesNorm<double> : RunAxesNorm<float>, std::move(state));
 }

@@ -54,7 +54,6 @@ PoolState ReadPool(const AttributeReader& c, const Type& x) {
   state.column_major = c.Flag("storage_order");
   state.p = static_cast<double>(c.Int("p", 2));
   if (state.window.kernel.empty()) c.Fail(Code::kInvalidGraph, "attribute 'kernel_shape' is required and missing");
-  if (state.p <= 0) c.Fail(Code::kInvalidArgument, "attribute 'p': expected at least 1, found ", state.p);
   const std::size_t spatial = state.window.kernel.size();
   if (spatial > 3)
     c.Fail(Code::kNotImplemented, "attribute 'kernel_shape': expected at most 3 values, found ", spatial);

@@ -40,7 +40,7 @@ const FloatFunction& FindFunction(const AttributeReader& c, std::string_view nam
 
 template <typename T>
 void Clip(float limit, T* x, std::int64_t n) {
-  if (!(limit > 0)) return;
+  if (!(limit >= 0)) return;
   const T high = static_cast<T>(limit);
   for (std::int64_t i = 0; i < n; ++i) x[i] = std::max(-high, std::min(high, x[i]));
 }

@@ -18,7 +18,7 @@ using RecurrentActivation = kernels::Activation;
 std::vector<RecurrentActivation> ReadActivations(const AttributeReader& c, std::size_t count,
                                                  const std::vector<std::string_view>& defaults);
 
-// x[i] = f(clip(x[i])), clip to [-limit, limit] where limit is above 0.
+// x[i] = f(clip(x[i])), clip to [-limit, limit] where limit is at least 0.
 void ActivateRow(const RecurrentActivation& activation, float limit, float* x, std::int64_t n);
 void ActivateRow(const RecurrentActivation& activation, float limit, double* x, std::int64_t n);
 

@@ -15,7 +15,7 @@ template <typename T>
 struct CellStep {
   std::int64_t hidden = 0;
   const RecurrentActivation* activations = nullptr;  // f; f, g; f, g, h
-  float clip = 0;
+  float clip = -1;  // below 0: none
   T* gates = nullptr;
   T* recurrent = nullptr;
   T* h = nullptr;                     // [hidden], the old state on entry
@@ -29,7 +29,7 @@ struct CellStep {
 // True if the vector kernels do this step: f sigmoid, the others tanh, nothing clipped.
 template <typename T>
 bool IsPlain(const CellStep<T>& s, std::size_t activations) {
-  if (!std::is_same_v<T, float> || s.clip > 0 || s.peephole != nullptr || s.input_forget) return false;
+  if (!std::is_same_v<T, float> || s.clip >= 0 || s.peephole != nullptr || s.input_forget) return false;
   for (std::size_t i = 0; i < activations; ++i) {
     const kernels::UnaryKind usual = i == 0 ? kernels::UnaryKind::kSigmoid : kernels::UnaryKind::kTanh;
     if (s.activations[i].kind != usual) return false;

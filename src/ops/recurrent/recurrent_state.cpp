@@ -37,10 +37,13 @@ RecurrentState ReadRecurrent(const AttributeReader& c) {
   s.batch_first = c.Flag("layout");
   s.linear_before_reset = c.Flag("linear_before_reset");
   s.input_forget = c.Flag("input_forget");
-  s.clip = c.Float("clip", 0);
-  // ONNX Runtime's RNN does not clip then.
-  if (s.clip < 0 && s.cell != CellKind::kRnn)
-    c.Fail(Code::kInvalidArgument, "attribute 'clip': expected at least 0, found ", s.clip);
+  s.clip = c.Float("clip", -1);
+  // As in ONNX Runtime, whose RNN clips to 0, and does not clip below that.
+  if (s.cell != CellKind::kRnn && s.clip <= 0) {
+    if (c.Has("clip") && s.clip < 0)
+      c.Fail(Code::kInvalidArgument, "attribute 'clip': expected at least 0, found ", s.clip);
+    s.clip = -1;
+  }
   if (c.Has("hidden_size") && c.Int("hidden_size") <= 0)
     c.Fail(Code::kInvalidArgument, "attribute 'hidden_size': expected at least 1, found ", c.Int("hidden_size"));
   std::vector<std::string_view> defaults(s.activations_each, "Tanh");

@@ -24,7 +24,7 @@ struct RecurrentState {
   bool reverse = false;      // of direction 0
   bool batch_first = false;  // layout = 1
   bool linear_before_reset = false, input_forget = false;
-  float clip = 0;
+  float clip = -1;  // below 0: none
   std::vector<RecurrentActivation> activations;  // for each direction
   std::size_t activations_each = 3;
   // Packed weights of each direction, undefined unless W and R are constants: W^T; R^T (of a GRU without

@@ -24,7 +24,7 @@ void InferArg(InferContext& c) {
   if (dims[axis].known() && dims[axis].number() == 0) {
     c.Fail(Code::kInvalidArgument, "expected elements along axis ", axis, ", found ", c.InputType(0).ToText());
   }
-  if (c.Flag("keepdims", true))
+  if (c.Int("keepdims", 1) == 1)
     dims[axis] = Dim(1);
   else
     dims.erase(dims.begin() + static_cast<std::ptrdiff_t>(axis));
@@ -88,7 +88,7 @@ void RunArg(KernelContext& c) {
 }
 
 Prepared PrepareArg(PrepareContext& c) {
-  const ArgState state = {c.Int("axis", 0), c.Flag("keepdims", true), c.Flag("select_last_index"),
+  const ArgState state = {c.Int("axis", 0), c.Int("keepdims", 1) == 1, c.Flag("select_last_index"),
                           c.op_type() == "ArgMin"};
   const DType dtype = c.InputDType(0);
   if (dtype == DType::kFloat16 || dtype == DType::kBFloat16) return WithState(RunArg<float>, state);

@@ -50,19 +50,21 @@ ReduceState ReadReduce(const AttributeReader& c) {
   for (const Name& row : kNames) {
     if (c.op_type() == row.name) state.reduction = row.reduction;
   }
-  state.keepdims = c.Flag("keepdims", true);
+  state.keepdims = c.Int("keepdims", 1) == 1;
   state.noop_with_empty_axes = c.Flag("noop_with_empty_axes");
   return state;
 }
 
-// Which axes are reduced.
+// Which axes are reduced. A scalar may be reduced along an axis 0 that it lacks, as exporters write it.
 ReducedAxes AxesOf(std::span<const std::int64_t> axes, std::size_t rank, bool noop_with_empty_axes) {
+  const auto is_first = [](std::int64_t axis) { return axis == 0 || axis == -1; };
+  if (rank == 0 && std::all_of(axes.begin(), axes.end(), is_first)) axes = {};
   return MarkAxes(axes, rank, axes.empty() && !noop_with_empty_axes);
 }
 
 void InferShapeData(InferContext& c, Reduction reduction) {
   const auto data = c.ShapeData(0);
-  if (!data || c.Rank(0) != 1 || c.Flag("keepdims", true) || data->empty()) return;
+  if (!data || c.Rank(0) != 1 || c.Int("keepdims", 1) == 1 || data->empty()) return;
   Dim result = (*data)[0];
   for (std::size_t i = 1; i < data->size(); ++i) {
     const Dim& next = (*data)[i];

@@ -44,6 +44,10 @@ ConvState ReadConv(const AttributeReader& c, const Type& x, const Type& w) {
   if (w.has_rank && (w.rank() < 3 || w.rank() > 5))
     c.Fail(w.rank() < 3 ? Code::kInvalidArgument : Code::kNotImplemented,
            "expected weights of 1 to 3 spatial dimensions ([M, C, ...]), found ", w.ToText());
+  for (std::size_t i = 2; w.has_rank && i < w.rank(); ++i) {
+    if (w.dims[i].known() && w.dims[i].number() < 1)
+      c.Fail(Code::kInvalidArgument, "expected a kernel of at least one element, found weights ", w.ToText());
+  }
   if (x.has_rank || w.has_rank) CheckWindowRank(c, state.window, (x.has_rank ? x.rank() : w.rank()) - 2);
   if (w.has_rank && !state.window.kernel.empty() && w.rank() == state.window.kernel.size() + 2) {
     for (std::size_t i = 0; i < state.window.kernel.size(); ++i) {
@@ -91,6 +95,7 @@ void CheckConvShapes(const WindowAttributes& window, std::int64_t group, Dims x,
   if (__builtin_mul_overflow(w[1], group, &product)) fail("fewer than 2^63 channels");
   if (x[1] != (transposed ? w[0] : product)) fail("as many input channels as the weights have");
   if (w[0] % group != 0) fail("channels divisible by the group");
+  if (ElementCount(w, 2, w.size()) == 0) fail("a kernel of at least one element");
   for (std::size_t i = 0; i < window.kernel.size(); ++i) {
     if (w[2 + i] != window.kernel[i]) fail("weights with the sizes of kernel_shape");
   }

@@ -57,7 +57,7 @@ void MapAxesInput(const LayoutChange& c, std::size_t at, std::size_t count) {
 bool DescribeReduced(const Graph& graph, const Node& node, NodeLayout& layout, const Ints& axes) {
   const std::size_t rank = InputType(graph, node, 0).rank();
   FollowMain(node, layout);
-  if (IntAttribute(node, "keepdims", 1) != 0) return OutputType(graph, node).has_rank;
+  if (IntAttribute(node, "keepdims", 1) == 1) return OutputType(graph, node).has_rank;
   layout.outputs[0] = kStaysFirst;
   const auto kept = [&](std::int64_t axis) { return std::find(axes.begin(), axes.end(), axis) == axes.end(); };
   bool image = false;

@@ -145,7 +145,8 @@ void InferSplit(InferContext& c) {
   }
   const std::vector<Dim>& x = c.InputDims(0);
   const std::size_t axis = AxisOf(c, c.Int("axis", 0), x.size());
-  if (c.Has("num_outputs") && c.Int("num_outputs") != static_cast<std::int64_t>(parts)) {
+  const bool whole = parts == 1 && c.Int("num_outputs", 1) > 1;  // ONNX Runtime counts the outputs
+  if (c.Has("num_outputs") && c.Int("num_outputs") != static_cast<std::int64_t>(parts) && !whole) {
     c.Fail(Code::kInvalidGraph, "attribute 'num_outputs': expected ", parts, ", as the node has outputs, found ",
            c.Int("num_outputs"));
   }

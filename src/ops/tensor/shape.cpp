@@ -165,7 +165,7 @@ std::vector<Dim> ReshapedDims(const InferContext& c, const std::vector<Dim>& tar
 void InferReshape(InferContext& c) {
   const auto target = c.ShapeData(1);
   if (!target) return c.SetOutput(0, c.InputDType(0));
-  std::vector<Dim> dims = ReshapedDims(c, *target, c.Flag("allowzero"));
+  std::vector<Dim> dims = ReshapedDims(c, *target, c.Int("allowzero", 0) == 1);
   const std::size_t rank = dims.size();
   c.SetOutput(0, c.InputDType(0), std::move(dims));
   KeepShapeData(c, rank);
@@ -180,7 +180,7 @@ void RunReshape(KernelContext& c) {
   CopyBytes(c, c.Output(0, shape));
 }
 
-Prepared PrepareReshape(PrepareContext& c) { return WithState(RunReshape, ReshapeState{c.Flag("allowzero")}); }
+Prepared PrepareReshape(PrepareContext& c) { return WithState(RunReshape, ReshapeState{c.Int("allowzero", 0) == 1}); }
 
 void UpgradeReshape(UpgradeContext& c) {
   c.Take("consumed_inputs");
@@ -243,14 +243,14 @@ void InferSqueeze(InferContext& c) {
   if (!c.HasRank(0)) return c.SetOutput(0, c.InputDType(0));
   const std::vector<Dim>& x = c.InputDims(0);
   std::vector<Dim> dims;
-  if (!c.HasInput(1)) {
+  const auto axes = c.HasInput(1) ? c.ConstantInts(1) : std::vector<std::int64_t>();
+  if (!axes) return c.SetOutput(0, c.InputDType(0));
+  if (axes->empty()) {  // to ONNX Runtime, no axes are all axes
     for (const Dim& d : x) {
       if (!d.known()) return c.SetOutput(0, c.InputDType(0));  // it may or may not be 1
       if (d.number() != 1) dims.push_back(d);
     }
   } else {
-    const auto axes = c.ConstantInts(1);
-    if (!axes) return c.SetOutput(0, c.InputDType(0));
     const std::uint64_t mask = AxisMask(*axes, x.size(), true);  // ONNX Runtime takes them twice
     for (std::size_t i = 0; i < x.size(); ++i) {
       if (!(mask >> i & 1)) {
@@ -269,7 +269,7 @@ void InferSqueeze(InferContext& c) {
 void RunSqueeze(KernelContext& c) {
   const Dims x = c.Input(0).shape;
   Shape shape;
-  const bool all = !c.HasInput(1);
+  const bool all = !c.HasInput(1) || c.Input(1).count == 0;
   const std::uint64_t mask = all ? 0 : AxisMask(IntsOf(c.Input(1)), x.size(), true);
   for (std::size_t i = 0; i < x.size(); ++i) {
     const bool drop = all ? x[i] == 1 : (mask >> i & 1) != 0;

@@ -23,13 +23,22 @@ std::string_view Trimmed(const std::string& text) {
 }
 
 template <typename T>
-T RealOf(const std::string& text) {
-  const std::string_view rest = Trimmed(text);
+T RealOf(const std::string& text, bool hexadecimal) {
+  std::string_view rest = Trimmed(text);
   T value = 0;
+  if (hexadecimal) {
+    const std::size_t sign = rest.substr(0, 1) == "-" ? 1 : 0;
+    if (rest.substr(sign, 2) == "0x" || rest.substr(sign, 2) == "0X") {
+      const char* const digits = rest.data() + sign + 2;
+      const auto [end, error] = std::from_chars(digits, rest.data() + rest.size(), value, std::chars_format::hex);
+      if (error == std::errc()) return sign == 1 ? -value : value;
+    }
+  }
   const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), value);
-  if (error == std::errc::invalid_argument || end != rest.data() + rest.size())
+  if (error == std::errc::invalid_argument)
     Fail(Code::kInvalidArgument, "expected a number, found the string \"", text.substr(0, 100), "\"");
   if (error != std::errc::result_out_of_range) return value;
+  rest = rest.substr(0, static_cast<std::size_t>(end - rest.data()));
   // from_chars does not say on which side: the exponent does, or the first digit if there is none.
   const std::size_t exponent = rest.find_first_of("eE");
   const bool negative = rest[0] == '-';
@@ -47,9 +56,10 @@ T WholeOf(const std::string& text) {
   T value = 0;
   const char* const begin = rest.data() + (negative ? 1 : 0);
   const auto [end, error] = std::from_chars(begin, rest.data() + rest.size(), value);
-  if (error == std::errc() && end == rest.data() + rest.size()) return negative ? static_cast<T>(0 - value) : value;
+  const bool whole = end == rest.data() + rest.size() || std::string_view(".eE").find(*end) == std::string_view::npos;
+  if (error == std::errc() && whole) return negative ? static_cast<T>(0 - value) : value;
   const double real =
-      error == std::errc::result_out_of_range ? std::numeric_limits<double>::infinity() : RealOf<double>(text);
+      error == std::errc::result_out_of_range ? std::numeric_limits<double>::infinity() : RealOf<double>(text, false);
   if (!(real >= -0x1p63 && real < (std::is_unsigned_v<T> ? 0x1p64 : 0x1p63)))
     Fail(Code::kInvalidArgument, "expected a number that fits in 64 bits, found the string \"", text.substr(0, 100),
          "\"");
@@ -66,8 +76,8 @@ std::string TextOf(double x) {
   return {buffer, result.ptr};
 }
 
-float FloatOf(const std::string& text) { return RealOf<float>(text); }
-double DoubleOf(const std::string& text) { return RealOf<double>(text); }
+float FloatOf(const std::string& text) { return RealOf<float>(text, true); }
+double DoubleOf(const std::string& text) { return RealOf<double>(text, true); }
 std::int64_t IntOf(const std::string& text) { return WholeOf<std::int64_t>(text); }
 std::uint64_t UIntOf(const std::string& text) { return WholeOf<std::uint64_t>(text); }
 

@@ -12,11 +12,11 @@ namespace sardonyx::ops {
 std::string TextOf(double x);
 
 // The number a text says: blanks around it, a sign, decimals, exponents, "inf" and "nan" in any case. Beyond the range:
-// infinity, or 0 if it is too small. Fail with kInvalidArgument, quoting the text, if it is no number or goes on after
-// one.
+// infinity, or 0 if it is too small. What follows a number does not matter, and "0x" begins a hexadecimal one, as in
+// ONNX Runtime. Fail with kInvalidArgument, quoting the text, if it does not begin with a number.
 float FloatOf(const std::string& text);
 double DoubleOf(const std::string& text);
-// Fractions are cut off. Fails with kInvalidArgument beyond the range of int64 (uint64 for UIntOf: negative ones wrap).
+// Fractions are cut off, and there are no hexadecimal numbers. Fails with kInvalidArgument beyond the range of int64 (uint64 for UIntOf: negative ones wrap).
 std::int64_t IntOf(const std::string& text);
 std::uint64_t UIntOf(const std::string& text);
 
