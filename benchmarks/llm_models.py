@@ -3,7 +3,9 @@
 The ONNX model is spelled as onnxruntime-genai's builder writes it: GroupQueryAttention with rotary embeddings,
 SkipSimplifiedLayerNormalization, and MatMul or MatMulNBits (blocks of 32, symmetric, accuracy_level 4; with the bits
 "4-bit-f32" accuracy_level 0: activations stay floats). Quantized weights are rounded once, in the form that both files
-can say: Q4_0 and Q8_0 of GGUF, whose scales are float16.
+can say: Q4_0 and Q8_0 of GGUF, whose scales are float16. "Q4_K_M" is GGUF's mixture of Q4_K and Q6_K, whose blocks of
+256 share a float16 that a small whole number for each 32 multiplies: the same numbers are weights of 4 and of 8 bits
+for MatMulNBits (6 bits are not among its forms), with scales of float32.
 """
 import dataclasses
 import pathlib
@@ -14,9 +16,13 @@ import numpy as np
 
 BLOCK = 32
 POSITIONS = 32768  # rows of the tables of rotary embeddings
+SUPER_BLOCK = 256  # of Q4_K and Q6_K
 ALL_BITS = ("fp32", "fp16", "8-bit", "4-bit")
 EMPTY_MODEL = b"\x08\x0a\x3a\x05\x12\x03llm\x42\x02\x10\x16"  # ir_version 10, an empty graph "llm", opset 22
-QUANTIZED = {"8-bit": 8, "4-bit": 4, "4-bit-f32": 4}
+QUANTIZED = {"8-bit": 8, "4-bit": 4, "4-bit-f32": 4, "Q4_K": 4, "Q6_K": 8}  # bits for MatMulNBits
+
+
+EMBEDDING = "token_embd.weight"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,10 +56,22 @@ class Shape:
         """Weights of products that a token reads."""
         return self.vocabulary * self.hidden + self.layers * sum(r * c for _, (r, c) in self.products(0))
 
+    def form(self, bits, name):
+        """The key in gguf_file.FORMS of a weight. llama.cpp's mixture has more bits for what matters most."""
+        if bits != "Q4_K_M":
+            return bits.removesuffix("-f32")
+        if name == EMBEDDING:
+            return "Q6_K"
+        layer, eighth = int(name.split(".")[1]), self.layers // 8
+        more = layer < eighth or layer >= 7 * self.layers // 8 or (layer - eighth) % 3 == 2
+        return "Q6_K" if more and (".attn_v." in name or ".ffn_down." in name) else "Q4_K"
+
     def weight_bytes(self, bits):
         """Bytes of weights that a token reads at least."""
-        each = {"fp32": 4, "fp16": 2, "8-bit": 1 + 2 / BLOCK, "4-bit": 0.5 + 2 / BLOCK}[bits.removesuffix("-f32")]
-        return self.parameters() * each
+        weights = [(EMBEDDING, (self.vocabulary, self.hidden))]
+        for layer in range(self.layers):
+            weights += self.products(layer)
+        return sum(gguf_file.FORMS[self.form(bits, name)].bytes(size) for name, size in weights)
 
     def cache_bytes(self, length, size=4):
         """Bytes of keys and values of `length` tokens."""
@@ -75,6 +93,33 @@ def weight(name, shape):
 def norm_weight(name, size):
     generator = np.random.default_rng(zlib.crc32(name.encode()))
     return generator.uniform(0.8, 1.2, size).astype(np.float32)
+
+
+def quantize_k(array, form):
+    """[rows, columns] in the form Q4_K or Q6_K, as (unsigned numbers [rows, blocks, 32], whole factors [rows, blocks],
+    float16 scales [rows, columns / 256]); the zero point is in the middle."""
+    if array.shape[1] % SUPER_BLOCK != 0:
+        raise ValueError(f"{form}: expected rows of a multiple of {SUPER_BLOCK} weights, found {array.shape[1]}")
+    middle, most = (8, 63) if form == "Q4_K" else (32, 127)
+    blocks = array.reshape(array.shape[0], -1, BLOCK)
+    wanted = np.abs(blocks).max(-1) / (middle - 0.5)
+    groups = wanted.reshape(array.shape[0], -1, SUPER_BLOCK // BLOCK)
+    scales = (groups.max(-1) / most).astype(np.float16)
+    factors = np.clip(np.rint(groups / scales[..., None].astype(np.float32)), 1, most)
+    steps = (factors * scales[..., None].astype(np.float32)).reshape(wanted.shape)
+    numbers = np.clip(np.rint(blocks / steps[..., None]) + middle, 0, 2 * middle - 1).astype(np.uint8)
+    return numbers, factors.reshape(wanted.shape).astype(np.uint8), scales
+
+
+def quantize_for_onnx(array, form):
+    """(unsigned numbers [rows, blocks, 32], float32 scales [rows, blocks]) for MatMulNBits; the zero point is
+    2^(bits - 1)."""
+    if form not in ("Q4_K", "Q6_K"):
+        numbers, scales = quantize(array, QUANTIZED[form])
+        return numbers, scales.astype(np.float32)
+    numbers, factors, scales = quantize_k(array, form)
+    scales = np.repeat(scales.astype(np.float32), SUPER_BLOCK // BLOCK, 1) * factors
+    return numbers + np.uint8(96 if form == "Q6_K" else 0), scales
 
 
 def quantize(array, bits):
@@ -104,20 +149,22 @@ def interleave_rotary(array, heads):
 
 def write_gguf(shape, bits, path):
     """The model for llama.cpp."""
-    form = gguf_file.FORMS[bits.removesuffix("-f32")]
+    def form(name):
+        return gguf_file.FORMS[shape.form(bits, name)]
+
     keys = {"general.architecture": "llama", "general.name": f"random {shape.name}",
             "llama.vocab_size": shape.vocabulary, "llama.context_length": POSITIONS,
             "llama.embedding_length": shape.hidden, "llama.block_count": shape.layers,
             "llama.feed_forward_length": shape.inner,
             "llama.rope.dimension_count": shape.head_size, "llama.rope.freq_base": shape.base,
             "llama.attention.head_count": shape.heads, "llama.attention.head_count_kv": shape.cache_heads,
-            "llama.attention.layer_norm_rms_epsilon": shape.epsilon, "general.file_type": form.file_type,
+            "llama.attention.layer_norm_rms_epsilon": shape.epsilon, "general.file_type": form(EMBEDDING).file_type,
             "tokenizer.ggml.model": "no_vocab"}
-    tensors = [("token_embd.weight", (shape.vocabulary, shape.hidden), form)]
+    tensors = [(EMBEDDING, (shape.vocabulary, shape.hidden), form(EMBEDDING))]
     for layer in range(shape.layers):
         tensors += [(f"blk.{layer}.{norm}.weight", (shape.hidden,), gguf_file.FORMS["fp32"])
                     for norm in ("attn_norm", "ffn_norm")]
-        tensors += [(name, size, form) for name, size in shape.products(layer)]
+        tensors += [(name, size, form(name)) for name, size in shape.products(layer)]
     tensors.append(("output_norm.weight", (shape.hidden,), gguf_file.FORMS["fp32"]))
 
     def content(name, size):
@@ -126,7 +173,10 @@ def write_gguf(shape, bits, path):
         array = weight(name, size)
         if ".attn_q." in name or ".attn_k." in name:
             array = interleave_rotary(array, shape.heads if ".attn_q." in name else shape.cache_heads)
-        return array if bits not in QUANTIZED else quantize(array, QUANTIZED[bits])
+        found = shape.form(bits, name)
+        if found in ("Q4_K", "Q6_K"):
+            return quantize_k(array, found)
+        return array if found not in QUANTIZED else quantize(array, QUANTIZED[found])
 
     gguf_file.write(path, keys, tensors, content)
 
@@ -158,24 +208,26 @@ class OnnxWriter:
         return self.constant(name, norm_weight(name, self.shape.hidden).astype(self.numpy))
 
     def product(self, value, weights, name):
-        """`weights` [outputs, inputs], by name: several are joined."""
+        """`weights` [outputs, inputs], by name: several of one form are joined."""
         array = np.concatenate([weight(key, size) for key, size in weights])
-        if self.bits not in QUANTIZED:
+        form = self.shape.form(self.bits, weights[0][0])
+        if form not in QUANTIZED:
             return self.node("MatMul", [value, self.constant(f"{name}.weight", array.T.astype(self.numpy))], name)
-        bits = QUANTIZED[self.bits]
-        numbers, scales = quantize(array, bits)
+        bits = QUANTIZED[form]
+        numbers, scales = quantize_for_onnx(array, form)
         inputs = [value, self.constant(f"{name}.weight_Q{bits}", pack(numbers, bits)),
-                  self.constant(f"{name}.weight_scales", scales.astype(np.float32))]
+                  self.constant(f"{name}.weight_scales", scales)]
         return self.node("MatMulNBits", inputs, name, K=array.shape[1], N=array.shape[0], bits=bits, block_size=BLOCK,
                          accuracy_level=0 if self.bits.endswith("-f32") else 4)
 
     def embedding(self):
         """Rows of the last product's weight."""
         shape, name = self.shape, "lm_head.MatMul"
-        if self.bits not in QUANTIZED:
+        form = shape.form(self.bits, EMBEDDING)
+        if form not in QUANTIZED:
             turned = self.node("Transpose", [f"{name}.weight"], "embed_tokens/Transpose", perm=[1, 0])
             return self.node("Gather", [turned, "input_ids"], "embed_tokens/Gather")
-        bits = QUANTIZED[self.bits]
+        bits = QUANTIZED[form]
         sizes = self.constant("embed_tokens/sizes", np.array([shape.vocabulary, shape.hidden * bits // 8], np.int64))
         table = self.node("Reshape", [f"{name}.weight_Q{bits}", sizes], "embed_tokens/Reshape")
         return self.node("GatherBlockQuantized", [table, "input_ids", f"{name}.weight_scales"], "embed_tokens/Gather",
@@ -199,12 +251,15 @@ class OnnxWriter:
     def attention(self, layer, value, mask, rotary):
         shape, name = self.shape, f"layers.{layer}/attn"
         weights = list(shape.products(layer))
-        joined = self.product(value, weights[:3], f"{name}/qkv_proj")
+        if len({shape.form(self.bits, key) for key, _ in weights[:3]}) == 1:
+            inputs = [self.product(value, weights[:3], f"{name}/qkv_proj"), "", ""]
+        else:
+            inputs = [self.product(value, weights[i:i + 1], f"{name}/{part}_proj") for i, part in enumerate("qkv")]
         past, present = ([f"{kind}.{layer}.{part}" for part in ("key", "value")]
                          for kind in ("past_key_values", "present"))
         for one in past:
             self.graph.add_input(one, self.type, ["batch", shape.cache_heads, "past_sequence", shape.head_size])
-        found = self.node("GroupQueryAttention", [joined, "", "", *past, *mask, *rotary], f"{name}/attention",
+        found = self.node("GroupQueryAttention", [*inputs, *past, *mask, *rotary], f"{name}/attention",
                           [f"{name}/attention/output_0", *present], num_heads=shape.heads,
                           kv_num_heads=shape.cache_heads, scale=shape.head_size ** -0.5, do_rotary=1)
         for one in present:
@@ -232,7 +287,7 @@ class OnnxWriter:
         self.graph.add_input("input_ids", "int64", ["batch", "sequence"])
         self.graph.add_input("attention_mask", "int64", ["batch", "total_sequence"])
         mask, rotary = self.mask(), self.rotary()
-        head = [("token_embd.weight", (shape.vocabulary, shape.hidden))]
+        head = [(EMBEDDING, (shape.vocabulary, shape.hidden))]
         self.product("final", head, "lm_head.MatMul")
         value = total = self.embedding()
         added = None
