@@ -7,7 +7,7 @@ CONFIGURE := cmake -S . -G Ninja
 PHASE := $(PYTHON) tools/phases.py
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build check test test-zoo test-clients test-watched test-valgrind fuzz bench soak load wheel lint demo clean format bench-compare bench-exports bench-llm bench-ops fuzz-ops fuzz-ops-sanitized
+.PHONY: help setup build check test test-zoo test-clients test-watched test-valgrind fuzz bench soak load wheel lint demo clean format bench-compare bench-exports bench-growth bench-llm bench-ops fuzz-ops fuzz-ops-sanitized
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' Makefile
@@ -64,6 +64,11 @@ bench-exports: setup  ## compare the speed of networks that no kernel was tuned 
 	@ninja -C $(BUILD) sardonyx_python peak
 	@.venv-test/bin/python benchmarks/exports.py
 	@set -f; .venv-test/bin/python -W ignore benchmarks/bench.py $(or $(MODELS),exports) $(if $(THREADS),--threads $(THREADS)) $(BENCHFLAGS)
+
+bench-growth: setup  ## measure how time and memory grow with batch, length, nodes and shapes, beside ONNX Runtime; CURVES='chain wide'
+	@$(CONFIGURE) -B $(BUILD) --log-level=NOTICE
+	@ninja -C $(BUILD) sardonyx_python
+	@set -f; .venv-test/bin/python -W ignore benchmarks/growth.py $(CURVES) $(BENCHFLAGS)
 
 bench-llm: setup  ## compare language models with llama.cpp (built once) and ONNX Runtime; MODELS='135m 1b', BENCHFLAGS='--bits 4-bit'
 	@$(CONFIGURE) -B $(BUILD) --log-level=NOTICE

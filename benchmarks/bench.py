@@ -96,6 +96,14 @@ def measure_model(model, options, progress):
             if "failure" in peaks[engine]:
                 return result | {"failure": f"memory of {engine}: {peaks[engine]['failure']}"}
         result["peak_mb"] = {engine: peaks[engine]["peak_kb"] / 1024 for engine in ENGINES}
+    if options.process:
+        progress.say(f"{model.name}: whole processes")
+        threads = max(options.threads)
+        job = {"model": model.name, "cores": cores_for(threads), "threads": threads, "rounds": options.process}
+        found = worker("process_start.py", job, options.limit)
+        if "failure" in found:
+            return result | {"failure": f"whole processes: {found['failure']}"}
+        result["process_ms"] = found
     return result
 
 
@@ -129,6 +137,8 @@ def parse():
                         "default precision (and ONNX Runtime in float32): errors are larger then")
     parser.add_argument("--no-openvino", dest="openvino", action="store_false", help="compare with ONNX Runtime alone")
     parser.add_argument("--no-memory", dest="memory", action="store_false", help="leave out peak memory")
+    parser.add_argument("--process", type=int, default=5, metavar="N", help="rounds of whole processes, from the start "
+                        "of Python to its end; 0 leaves them out")
     options = parser.parse_args()
     allowed = len(os.sched_getaffinity(0))
     if max(options.threads) > allowed:

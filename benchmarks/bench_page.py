@@ -88,11 +88,12 @@ def table(models):
         for threads, measured in row["threads"].items():
             cells = [name, row["family"], threads, report.time_text(measured["ms"])]
             cells += [f"{measured[key]:.2f}" if key in measured else "" for key in ("onnxruntime", "openvino", "start")]
-            cells += [f"{row['peak']:.2f}" if "peak" in row else "", f"{measured['error']:.0e}"]
+            cells += [f"{row[key]:.2f}" if key in row else "" for key in ("peak", "process")]
+            cells.append(f"{measured['error']:.0e}")
             style = " class=behind" if best(measured) < 0.97 else ""
             lines.append(f"<tr{style}>" + "".join(f"<td>{html.escape(cell)}" for cell in cells))
     titles = ("model", "family", "threads", "ours, ms", "ONNX Runtime / ours", "OpenVINO / ours", "start",
-              "peak memory", "difference")
+              "peak memory", "process", "difference")
     return f"<h2>All figures</h2><table><tr>{''.join(f'<th>{title}' for title in titles)}{''.join(lines)}</table>"
 
 
@@ -101,7 +102,7 @@ def page(kept):
     counts = sorted({threads for row in models.values() for threads in row["threads"]}, key=int)
     starts = {name: measured["start"] for name, row in models.items() for measured in row["threads"].values()
               if "start" in measured}
-    peaks = {name: row["peak"] for name, row in models.items() if "peak" in row}
+    peaks, processes = ({name: row[key] for name, row in models.items() if key in row} for key in ("peak", "process"))
     note = f"<p>{html.escape(machine['note'])}" if machine["note"] else ""
     text = html.escape(report.machine_text(machine))
     return (f"<!doctype html><meta charset=utf-8><title>Speed of Sardonyx</title><style>{STYLE}</style>"
@@ -109,6 +110,8 @@ def page(kept):
             + "".join(speed_section(models, threads) for threads in counts)
             + single_section("Start", "ONNX Runtime's time to create a session and run it once / ours.", starts)
             + single_section("Peak memory", "ONNX Runtime's / ours.", peaks)
+            + single_section("Whole process", "From the start of Python to its end, beyond a process that only imports "
+                             "NumPy: ONNX Runtime's time / ours.", processes)
             + nodes_section(kept["nodes"]) + table(models) + "\n")
 
 

@@ -319,17 +319,17 @@ GRAPHS = {make.__name__: ("nodes", TENS, make) for make in (
     chain, products, wide, tree, blocks, convolutions, quantized, shapes, constants, calls, conditions)}
 GRAPHS |= {"initializers": ("initializers", TENS, initializers), "functions": ("functions", TENS, functions),
            "inputs": ("inputs", TENS, inputs), "outputs": ("outputs", TENS, outputs),
-           "nested conditions": ("levels", (1, 3, 10, NESTED), nested_conditions),
-           "nested loops": ("levels", (1, 3, 10, 20, NESTED), nested_loops),
+           "nested-conditions": ("levels", (1, 3, 10, NESTED), nested_conditions),
+           "nested-loops": ("levels", (1, 3, 10, 20, NESTED), nested_loops),
            "iterations": ("iterations", TENS, iterations)}
 # Name: (what grows, sizes, function that makes the model, dimensions of x for a size). Time of a run.
 RUNS = {
-    "encoder, batch": ("batch", (1, 2, 4, 8, 16, 32, 64), encoder, lambda size: (size, 32, 384)),
-    "encoder, length": ("length", (16, 32, 64, 128, 256, 512, 1024, 2048, 4096), encoder,
+    "encoder-batch": ("batch", (1, 2, 4, 8, 16, 32, 64), encoder, lambda size: (size, 32, 384)),
+    "encoder-length": ("length", (16, 32, 64, 128, 256, 512, 1024, 2048, 4096), encoder,
                         lambda size: (1, size, 384)),
-    "convolutional network, batch": ("batch", (1, 2, 4, 8, 16, 32, 64), residual_network,
+    "cnn-batch": ("batch", (1, 2, 4, 8, 16, 32, 64), residual_network,
                                      lambda size: (size, 3, 224, 224)),
-    "convolutional network, image": ("pixels a side", (32, 64, 128, 224, 384, 512, 1024), residual_network,
+    "cnn-image": ("pixels a side", (32, 64, 128, 224, 384, 512, 1024), residual_network,
                                      lambda size: (1, 3, size, size)),
 }
 
@@ -353,8 +353,8 @@ def grid(*sizes):
 
 # Name: (function that makes the model, numbers of distinct shapes, function that returns the shapes of x).
 DISTINCT = {
-    "distinct shapes, blocks": (free_axes, (1, 10, 100, 1_000, 10_000),
+    "new-shapes": (free_axes, (1, 10, 100, 1_000, 10_000),
                                 lambda: [(*shape, 16) for shape in mixed(grid(10, 10, 10, 10))]),
-    "distinct shapes, encoder": (lambda: encoder(2, 32, 4), (1, 10, 100, 1_000),
+    "new-shapes-encoder": (lambda: encoder(2, 32, 4), (1, 10, 100, 1_000),
                                  lambda: [(*shape, 32) for shape in mixed(grid(20, 50))]),
 }

@@ -43,7 +43,8 @@ def models_text(results):
     if not results:
         return ""
     head = (f"{'model':<38}{'thr':>3}{'ours ms':>10}{'ORT ms':>10}{'speed':>7} {'quartiles':<12}"
-            f"{'OV ms':>9}{'best':>6}{'start ms':>9}{'ORT':>8}{'ratio':>6}{'peak MB':>9}{'ORT':>7}{'ratio':>6}  error")
+            f"{'OV ms':>9}{'best':>6}{'start ms':>9}{'ORT':>8}{'ratio':>6}{'peak MB':>9}{'ORT':>7}{'ratio':>6}"
+            f"{'process':>9}{'ORT':>8}{'ratio':>6}  error")
     lines = [head, "-" * len(head)]
     for row in results:
         lines += model_lines(row)
@@ -61,6 +62,7 @@ def model_lines(row):
                 f"{time_text(latency['onnxruntime']):>10}{middle:>7.2f} {f'{low:.2f}-{high:.2f}':<12}")
         line += openvino_cells(measured) + cells(measured.get("start_ms"), 9, 8)
         line += cells(row.get("peak_mb") if "start_ms" in measured else None, 9, 7)
+        line += cells(row.get("process_ms") if "start_ms" in measured else None, 9, 8)
         lines.append(f"{line}  {error_text(measured)}{noise_text(measured)}")
     return lines
 
@@ -114,11 +116,17 @@ def summary(results):
     starts = {row["name"]: ratio(measured["start_ms"]) for row in good for measured in row["threads"].values()
               if "start_ms" in measured}
     peaks = {row["name"]: ratio(row["peak_mb"]) for row in good if "peak_mb" in row}
-    for what, values in (("start (session and first run)", starts), ("peak memory", peaks)):
+    processes = {row["name"]: ratio(row["process_ms"]) for row in good if "process_ms" in row}
+    for what, values in (("start (session and first run)", starts), ("peak memory", peaks),
+                         ("whole process beyond import numpy", processes)):
         if values:
             worst = sorted(values, key=values.get)[:5]
             lines.append(f"{what}: geometric mean {geometric_mean(values.values()):.3f}; worst: "
                          + ", ".join(f"{name} {values[name]:.2f}" for name in worst))
+    imports = [[row["process_ms"][f"{engine} import"] for row in good if "process_ms" in row]
+               for engine in ("sardonyx", "onnxruntime")]
+    if imports[0]:
+        lines.append("import beyond NumPy: {:.1f} ms, ONNX Runtime {:.1f} ms".format(*map(statistics.median, imports)))
     failed = [row["name"] for row in results if "failure" in row]
     if failed:
         lines.append(f"failed, in no mean: {' '.join(failed)}")
