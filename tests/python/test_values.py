@@ -87,6 +87,19 @@ except ImportError as error:
                      "pip install ml_dtypes"], done.stderr.decode()
 
 
+def test_ml_dtypes_is_imported_only_for_its_types():
+    """Its import takes longer than a small model; arrays of its types work whoever imports it, and when."""
+    program = """import sys
+import numpy as np, sardonyx
+session = sardonyx.InferenceSession(sys.stdin.buffer.read())
+session.run(None, {"x": np.ones((1, 3), np.float32)})
+print("ml_dtypes" in sys.modules)
+import ml_dtypes
+print(sardonyx.OrtValue.ortvalue_from_numpy(np.ones(2, ml_dtypes.int4)).data_type())"""
+    done = subprocess.run([sys.executable, "-c", program], input=MODEL, capture_output=True, timeout=60)
+    assert done.stdout.decode().split() == ["False", "tensor(int4)"], done.stderr.decode()
+
+
 def test_onnx_types_that_numpy_lacks():
     bits = np.array([0x3F80, 0x4000], np.uint16)
     value = sardonyx.OrtValue.ortvalue_from_numpy_with_onnx_type(bits, onnx.TensorProto.BFLOAT16)

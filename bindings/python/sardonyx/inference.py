@@ -1,7 +1,5 @@
 """InferenceSession, with the methods of onnxruntime's, implemented with the C interface."""
-import asyncio
 import contextlib
-import json
 import os
 import threading
 import weakref
@@ -13,6 +11,12 @@ from sardonyx.devices import OrtEpDevice, OrtMemoryInfo, device_of_provider, pla
 from sardonyx.options import STRICT_PROVIDERS, RunOptions, SessionOptions
 from sardonyx.process import get_available_providers
 from sardonyx.values import OrtValue, element_type_of
+
+
+def _parsed(text):
+    import json  # here, because creating and running a session does not need it
+
+    return json.loads(text)
 
 
 class ModelMetadata:
@@ -225,7 +229,7 @@ class InferenceSession:
 
     def get_providers(self):
         """The session's providers, in their order. The reasons in placement() name those that are missing."""
-        return json.loads(self._session.providers())["providers"]
+        return _parsed(self._session.providers())["providers"]
 
     def get_provider_options(self):
         options = {name: {str(k): str(v) for k, v in values.items()} for name, values in self._chosen}
@@ -264,7 +268,7 @@ class InferenceSession:
         body; before the first run, the bytes that the model declares, or None if the size is not fixed. For nodes that
         a provider compiled into one, members lists them (node, domain, op_type).
         """
-        return json.loads(self._session.placement())
+        return _parsed(self._session.placement())
 
     # ---- runs ----
     def _validate_input(self, feed_input_names):
@@ -326,6 +330,8 @@ class InferenceSession:
         return None
 
     async def _run_awaited(self, output_names, input_feed, run_options):
+        import asyncio  # here, because it takes longer than all of `import sardonyx`
+
         options = run_options if run_options is not None else RunOptions()
         loop = asyncio.get_running_loop()
         result = loop.create_future()
@@ -410,7 +416,7 @@ class InferenceSession:
         if self._other_maps:
             self._refuse_dicts(input_feed)
         feed = {name: value._handle if isinstance(value, OrtValue) else value for name, value in input_feed.items()}
-        return json.loads(self._session.check_values(feed, _handle_of(run_options)))
+        return _parsed(self._session.check_values(feed, _handle_of(run_options)))
 
     def memory_plan(self):
         """The plan of the last run: a list with the steps, arenas, buffers and values of the graph and of each body.
@@ -418,7 +424,7 @@ class InferenceSession:
         A buffer has values, memory, offset, bytes, first_step and last_step; if last_step is the number of steps, the
         buffer is in use until the run returns. The list is empty before the first run.
         """
-        return json.loads(self._session.plan())
+        return _parsed(self._session.plan())
 
     def disable_fallback(self):
         self._fallback = False

@@ -2,7 +2,6 @@
 import operator
 import os
 import platform
-import random
 import sys
 import warnings
 
@@ -61,6 +60,8 @@ def enable_telemetry_events():
 
 def set_seed(seed):
     """Seeds Python's `random`; operators without a seed attribute use the entropy of the system."""
+    import random  # here: few programs need it, and its import is a part of what `import sardonyx` costs
+
     random.seed(operator.index(seed))
 
 

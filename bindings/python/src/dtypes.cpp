@@ -44,41 +44,52 @@ constexpr std::array<Row, 27> kRows = {{
     {"float8e8m0", "float8_e8m0fnu", true},
 }};
 
-// Created once and kept until the process ends, like the module.
+// Those that were needed so far. They are kept until the process ends, like the module.
 struct Tables {
-  std::array<PyObject*, kRows.size()> dtypes = {};  // nullptr: ml_dtypes is not installed, or too old for this one
+  std::array<PyObject*, kRows.size()> dtypes = {};  // nullptr: ml_dtypes is not loaded, or too old for this one
   PyObject* numbers = nullptr;                      // dtype -> element type
+  bool has_ml_dtypes = false;
 };
 
-// None without the package: ONNX Runtime does not require it, so programs are installed without it.
-nb::object MlDTypes() {
-  try {
-    return nb::module_::import_("ml_dtypes");
-  } catch (nb::python_error& error) {
-    if (!error.matches(PyExc_ImportError)) throw;
-    return nb::none();
-  }
+void Add(Tables& tables, std::size_t element_type, const nb::object& type) {
+  const nb::object dtype = nb::module_::import_("numpy").attr("dtype")(type);
+  if (PyDict_SetItem(tables.numbers, dtype.ptr(), nb::int_(element_type).ptr()) != 0) throw nb::python_error();
+  if (tables.dtypes[element_type] == nullptr) tables.dtypes[element_type] = nb::object(dtype).release().ptr();
 }
 
-const Tables& Get() {
-  static const Tables tables = [] {
+Tables& Get() {
+  static Tables tables = [] {
     Tables made;
-    const nb::module_ numpy = nb::module_::import_("numpy");
-    const nb::object ml_dtypes = MlDTypes();
-    nb::dict numbers;
-    for (std::size_t i = 1; i < kRows.size(); ++i) {
-      const Row& row = kRows[i];
-      const nb::object type =
-          row.from_ml_dtypes ? nb::getattr(ml_dtypes, row.numpy, nb::none()) : nb::object(nb::str(row.numpy));
-      if (type.is_none()) continue;
-      const nb::object dtype = numpy.attr("dtype")(type);
-      numbers[dtype] = nb::int_(i);
-      made.dtypes[i] = nb::object(dtype).release().ptr();
-    }
-    made.numbers = numbers.release().ptr();
+    made.numbers = nb::dict().release().ptr();
+    for (std::size_t i = 1; i < kRows.size(); ++i)
+      if (!kRows[i].from_ml_dtypes) Add(made, i, nb::str(kRows[i].numpy));
     return made;
   }();
   return tables;
+}
+
+// The package takes longer to import than a small model to load and run, so it waits until one of its types is needed.
+// ONNX Runtime does not require it, so programs are installed without it.
+void AddMlDTypes(Tables& tables) {
+  if (tables.has_ml_dtypes) return;
+  nb::object package;
+  try {
+    package = nb::module_::import_("ml_dtypes");
+  } catch (nb::python_error& error) {
+    if (!error.matches(PyExc_ImportError)) throw;
+    return;
+  }
+  for (std::size_t i = 1; i < kRows.size(); ++i) {
+    if (!kRows[i].from_ml_dtypes) continue;
+    const nb::object type = nb::getattr(package, kRows[i].numpy, nb::none());
+    if (!type.is_none()) Add(tables, i, type);
+  }
+  tables.has_ml_dtypes = true;
+}
+
+bool IsImported(const char* name) {
+  PyObject* const module = PyDict_GetItemString(PyImport_GetModuleDict(), name);
+  return module != nullptr && module != Py_None;  // None: its import is forbidden
 }
 
 }  // namespace
@@ -90,7 +101,9 @@ const char* ElementTypeName(int type) {
 
 nb::object NumpyDType(int element_type) {
   if (element_type <= 0 || static_cast<std::size_t>(element_type) >= kRows.size()) return nb::none();
-  PyObject* dtype = Get().dtypes[static_cast<std::size_t>(element_type)];
+  Tables& tables = Get();
+  if (kRows[static_cast<std::size_t>(element_type)].from_ml_dtypes) AddMlDTypes(tables);
+  PyObject* dtype = tables.dtypes[static_cast<std::size_t>(element_type)];
   if (dtype == nullptr) {
     const std::string text = std::string("tensor(") + ElementTypeName(element_type) +
                              ") needs a dtype of the package ml_dtypes, 0.5 or newer: pip install ml_dtypes";
@@ -100,7 +113,13 @@ nb::object NumpyDType(int element_type) {
 }
 
 int ElementTypeOf(nb::handle numpy_dtype) {
-  PyObject* found = PyDict_GetItemWithError(Get().numbers, numpy_dtype.ptr());
+  Tables& tables = Get();
+  PyObject* found = PyDict_GetItemWithError(tables.numbers, numpy_dtype.ptr());
+  if (found == nullptr && !tables.has_ml_dtypes && IsImported("ml_dtypes")) {  // else nobody can have its types
+    PyErr_Clear();
+    AddMlDTypes(tables);
+    found = PyDict_GetItemWithError(tables.numbers, numpy_dtype.ptr());
+  }
   if (found == nullptr) PyErr_Clear();
   return found == nullptr ? 0 : static_cast<int>(PyLong_AsLong(found));
 }
