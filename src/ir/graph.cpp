@@ -156,7 +156,7 @@ NodeId Graph::AddNode(Node node) {
            info ? "'" + info->name + "'" : std::to_string(output));
     }
   }
-  node.order_hint = order.size();
+  node.order_hint = order.empty() ? 0 : nodes[order.back()].order_hint + 1;
   Node& added = nodes.emplace_back(std::move(node));
   order.push_back(id);
   for (const ValueId input : added.inputs) {
@@ -198,11 +198,12 @@ void Graph::EraseNode(NodeId id) {
   erased.implicit_inputs.clear();
   erased.outputs.clear();
   erased.erased = true;
-  // Erasing only moves nodes to the front, so the hint is not far behind the place; if others sorted, search it all.
-  const auto end = order.begin() + static_cast<std::ptrdiff_t>(std::min(erased.order_hint + 1, order.size()));
-  const auto found = std::find(std::make_reverse_iterator(end), order.rend(), id);
-  if (found != order.rend()) {
-    order.erase(found.base() - 1);
+  // The hints rise along the order, unless others sorted it.
+  const auto place =
+      std::lower_bound(order.begin(), order.end(), erased.order_hint,
+                       [this](NodeId other, std::size_t hint) { return nodes[other].order_hint < hint; });
+  if (place != order.end() && *place == id) {
+    order.erase(place);
   } else {
     std::erase(order, id);
   }

@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "base/error.h"
+#include "ir/replace_uses.h"
 #include "ir/verify.h"
 
 namespace sardonyx {
@@ -78,6 +79,27 @@ TEST(Graph, RenamingAndReplacingReachIntoSubgraphs) {
   graph.ReplaceUses(twice, *graph.Find("c2"));  // captured in the middle graph already
   Verify(graph);
   EXPECT_EQ(graph.node(0).implicit_inputs, std::vector<ValueId>{*graph.Find("c2")});
+}
+
+TEST(Graph, ManyUsesAreReplacedAtOnce) {
+  Graph graph;
+  const ValueId x = graph.AddInput("x", kVector), y = graph.AddInput("y", kVector), z = graph.AddInput("z", kVector);
+  const ValueId sum = graph.AddNode("", "Sum", {x, y, x, z, kNoValue}, {});
+  graph.AddNode("", "Add", {z, y}, {});
+  graph.AddOutput(sum);
+  const std::pair<ValueId, ValueId> replaced[] = {{x, z}, {y, z}};
+  ReplaceUses(graph, replaced);
+  Verify(graph);
+  EXPECT_EQ(graph.node(0).inputs, (std::vector<ValueId>{z, z, z, z, kNoValue}));
+  EXPECT_EQ(graph.node(1).inputs, (std::vector<ValueId>{z, z}));
+  EXPECT_TRUE(graph.value(x).consumers.empty() && graph.value(y).consumers.empty());
+
+  Graph nested = Nested();
+  const ValueId captured = *nested.Find("x"), other = nested.AddInput("y", kVector);
+  const std::pair<ValueId, ValueId> in_subgraphs[] = {{captured, other}};
+  ReplaceUses(nested, in_subgraphs);
+  Verify(nested);
+  EXPECT_EQ(nested.value(other).consumers, std::vector<NodeId>{0});
 }
 
 TEST(Graph, ACopyIsIndependentAndConsistent) {

@@ -27,15 +27,17 @@ void MakeConstantsInitializers(Graph& graph, const ops::Registry& registry) {
     for (Graph* body : node.Subgraphs()) MakeConstantsInitializers(*body, registry);
     if (node.domain.empty() && node.op_type == "Constant") constants.push_back(id);
   }
+  std::vector<std::pair<ValueId, std::shared_ptr<Initializer>>> made;
   for (const NodeId id : constants) {
     auto initializer = std::make_shared<Initializer>();
     initializer->tensor = TensorOf(graph, graph.node(id), registry);
-    ValueInfo& value = graph.value(graph.node(id).outputs[0]);
-    if (value.type.is_none()) value.type = Type::TensorOf(initializer->tensor.dtype(), initializer->tensor.shape());
     const ValueId output = graph.node(id).outputs[0];
-    graph.EraseNode(id);
-    graph.SetInitializer(output, std::move(initializer));
+    ValueInfo& value = graph.value(output);
+    if (value.type.is_none()) value.type = Type::TensorOf(initializer->tensor.dtype(), initializer->tensor.shape());
+    made.emplace_back(output, std::move(initializer));
   }
+  graph.EraseNodes(constants);
+  for (auto& [output, initializer] : made) graph.SetInitializer(output, std::move(initializer));
 }
 
 }  // namespace sardonyx::planner

@@ -5,7 +5,10 @@
 #include <algorithm>
 #include <cstring>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
+#include "ir/replace_uses.h"
 #include "optimizer/passes/passes.h"
 #include "optimizer/rules/rewrite.h"
 
@@ -67,8 +70,9 @@ class Eliminator {
   bool Run() {
     MergeConstants();
     for (const NodeId id : OwnNodes(graph_)) TryNode(id);
+    ReplaceUses(graph_, merged_);  // all at once: a node may read every one of them
     graph_.EraseNodes(erased_);
-    return changed_;
+    return !merged_.empty() || !erased_.empty();
   }
 
  private:
@@ -88,9 +92,18 @@ class Eliminator {
       Append(key, tensor->raw(), tensor->byte_size());
       const auto [at, fresh] = first.try_emplace(key, id);
       if (fresh) continue;
-      graph_.ReplaceUses(id, at->second);
-      changed_ = true;
+      Merge(id, at->second);
     }
+  }
+
+  void Merge(ValueId from, ValueId to) {
+    merged_.emplace_back(from, to);
+    kept_.emplace(from, to);
+  }
+
+  ValueId Kept(ValueId value) const {
+    const auto found = kept_.find(value);
+    return found == kept_.end() ? value : found->second;
   }
 
   bool MakeKey(const Node& node, std::string& key) const {
@@ -102,7 +115,8 @@ class Eliminator {
     AppendNumber(key, node.since_version);
     AppendNumber(key, node.outputs.size());
     AppendNumber(key, node.inputs.size());
-    std::vector<ValueId> inputs = node.inputs;
+    std::vector<ValueId> inputs;
+    for (const ValueId input : node.inputs) inputs.push_back(Kept(input));
     if ((op->traits & ops::kCommutative) != 0 && inputs.size() >= 2 && inputs[0] > inputs[1])
       std::swap(inputs[0], inputs[1]);
     for (const ValueId input : inputs) AppendNumber(key, input);
@@ -136,17 +150,16 @@ class Eliminator {
       }
     }
     for (std::size_t i = 0; i < node.outputs.size(); ++i)
-      if (node.outputs[i] != kNoValue && first.outputs[i] != kNoValue)
-        graph_.ReplaceUses(node.outputs[i], first.outputs[i]);
+      if (node.outputs[i] != kNoValue && first.outputs[i] != kNoValue) Merge(node.outputs[i], first.outputs[i]);
     erased_.push_back(id);
-    changed_ = true;
   }
 
   Graph& graph_;
   const PassContext& context_;
   std::unordered_map<std::string, NodeId> seen_;
   std::vector<NodeId> erased_;
-  bool changed_ = false;
+  std::vector<std::pair<ValueId, ValueId>> merged_;  // from, to
+  std::unordered_map<ValueId, ValueId> kept_;        // the same
 };
 
 bool EliminateCommonSubexpressions(Graph& graph, PassContext& context) {
