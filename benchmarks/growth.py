@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """benchmarks/growth.py - how time and memory grow with batch, length, image, nodes and distinct shapes.
 
-usage: growth.py [CURVE ...] [--threads T] [--seconds S] [--rounds N] [--limit S] [--largest N] [--json FILE]
+usage: growth.py [CURVE ...] [--threads T] [--seconds S] [--rounds N] [--limit S] [--largest N] [--add]
+                 [--json FILE]
 
 CURVE is a name or a glob. Each engine has a process of its own for each point, and both work in turns: session
 creation with the first run, a few rounds of it, then turns of runs. An engine that takes longer than the limit for
@@ -33,8 +34,8 @@ ENGINES = ("sardonyx", "onnxruntime")
 TURN_SECONDS = 0.03
 
 
-class TooSlow(Exception):
-    pass
+class TooSlowError(Exception):
+    """An engine has not answered within the limit."""
 
 
 class Engine:
@@ -51,12 +52,12 @@ class Engine:
         self.ask("ready")
 
     def ask(self, *words):
-        """The worker's answer to a line of words; raises TooSlow after the limit."""
+        """The worker's answer to a line of words; raises TooSlowError after the limit."""
         self.process.stdin.write((" ".join(map(str, words)) + "\n").encode())
         end = time.monotonic() + self.limit + 10
         while not self.answers.endswith(b"\n"):
             if not select.select([self.process.stdout], [], [], max(0, end - time.monotonic()))[0]:
-                raise TooSlow
+                raise TooSlowError
             found = os.read(self.process.stdout.fileno(), 1 << 16)
             if not found:
                 raise RuntimeError(f"the worker ended with exit code {self.process.wait()}")
@@ -87,7 +88,7 @@ def in_turns(engines, rounds, work):
         for name in list(engines) if turn % 2 == 0 else list(engines)[::-1]:
             try:
                 found[name].append(work(engines[name]))
-            except TooSlow:
+            except TooSlowError:
                 found[name] = []
                 engines.pop(name).close()
         if found and all(sum(answer["seconds"] for answer in answers) > 10 for answers in found.values()):
@@ -96,7 +97,7 @@ def in_turns(engines, rounds, work):
 
 
 def measure_point(point, names, options):
-    """{engine: {"create_ms", "first_ms", "run_ms", "peak_mb"}}; an engine that is too slow is missing."""
+    """{engine: {"create_ms", "start_ms", "run_ms", "peak_mb"}}; an engine that is too slow is missing."""
     engines, result = {}, {}
     try:
         for name in names:
@@ -104,7 +105,7 @@ def measure_point(point, names, options):
         created = in_turns(engines, options.rounds, lambda engine: engine.ask("create"))
         for name in engines:
             result[name] = {"create_ms": 1e3 * statistics.median(answer["create"] for answer in created[name]),
-                            "first_ms": 1e3 * statistics.median(answer["first"] for answer in created[name]),
+                            "start_ms": 1e3 * statistics.median(answer["seconds"] for answer in created[name]),
                             "peak_mb": created[name][0]["peak_kb"] / 1024}
         slowest = max((engine.ask("run", 1)["seconds"] for engine in engines.values()), default=1)
         count = min(100, max(1, int(TURN_SECONDS / slowest)))
@@ -179,6 +180,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=3, help="sessions created for each point")
     parser.add_argument("--limit", type=float, default=60, help="seconds that one answer of an engine may take")
     parser.add_argument("--largest", type=int, default=1 << 40, help="leave out larger points")
+    parser.add_argument("--add", action="store_true", help="keep the other curves that the JSON has")
     parser.add_argument("--json", type=pathlib.Path, default=ROOT / "build/growth.json")
     options = parser.parse_args()
     known = [*growth_models.GRAPHS, *growth_models.RUNS, *growth_models.DISTINCT]
@@ -187,12 +189,14 @@ def main():
         parser.error(f"no such curve; there are: {'; '.join(known)}")
     machine = {"cpu": ceilings.cpu(), "threads": options.threads, "limit_s": options.limit}
     print(growth_page.machine_text(machine) + "\n\n" + growth_page.HEAD, flush=True)
-    curves = []
+    curves = json.loads(options.json.read_text())["curves"] if options.add and options.json.exists() else []
+    curves = [each for each in curves if each["name"] not in chosen]
     with tempfile.TemporaryDirectory() as folder:
         for name in chosen:
             measure = shapes_curve if name in growth_models.DISTINCT else curve
-            curves.append(measure(name, options, pathlib.Path(folder)))
-            print(growth_page.lines(curves[-1]), flush=True)
+            found = measure(name, options, pathlib.Path(folder))
+            print(growth_page.lines(found), flush=True)
+            curves = sorted([*curves, found], key=lambda each: known.index(each["name"]))
             options.json.parent.mkdir(parents=True, exist_ok=True)
             options.json.write_text(json.dumps({"machine": machine, "curves": curves}, indent=1) + "\n")
     page = options.json.with_suffix(".html")

@@ -151,7 +151,7 @@ def convolutions(count):
 
 def quantized(count):
     """QuantizeLinear, DequantizeLinear and Relu in turns."""
-    kinds = ("QuantizeLinear", "DequantizeLinear", "Relu")
+    kinds, count = ("QuantizeLinear", "DequantizeLinear", "Relu"), count // 3 * 3
     nodes = [node(kinds[i % 3], [a] if i % 3 == 2 else [a, "s", "z"], [b]) for i, (a, b) in enumerate(pairs(count))]
     return model(nodes, [tensor("s", 0.05), tensor("z", 3, np.uint8)]), FEED
 

@@ -1,9 +1,10 @@
 """benchmarks/kept_results.py - the figures of `make bench` in short, as benchmarks/results keeps them by ISA and date.
 
 All ratios are a peer's time (or memory) / ours. A file is {"date", "machine": {"cpu", "versions", "ceilings", "note"},
-"models": {name: {"family", "peak": ratio of memory, "process": ratio of whole processes beyond `import numpy`, "threads": {number:
-{"ms": ours, "onnxruntime": ratio, "openvino": ratio, "start": ratio, "error": largest relative difference}}}}, "nodes":
-{name: {number of threads: {"ms", "onnxruntime", "fma": share of the ceiling}}}}. What was not measured is left out.
+"models": {name: {"family", "peak": ratio of memory, "process": ratio of whole processes beyond `import numpy`,
+"threads": {number: {"ms": ours, "onnxruntime": ratio, "openvino": ratio, "start": ratio, "error": largest relative
+difference}}}}, "nodes": {name: {number of threads: {"ms", "onnxruntime", "fma": share of the ceiling}}}}. What was not
+measured is left out.
 """
 import datetime
 import json

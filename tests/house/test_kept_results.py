@@ -13,6 +13,7 @@ import kept_results  # noqa: E402
 FILES = sorted((ROOT / "benchmarks/results").glob("*.json"))
 MEASURED = {"latency_ms": {"sardonyx": 2.0, "onnxruntime": 3.0}, "speed": [1.4, 1.5, 1.6], "error": 1e-6,
             "openvino": [0.7, 0.8, 0.9], "start_ms": {"sardonyx": 10.0, "onnxruntime": 25.0}}
+PROCESS = {"sardonyx": 20.0, "onnxruntime": 50.0, "sardonyx import": 10.0, "onnxruntime import": 40.0}
 MACHINE = {"cpu": {"model": "some CPU", "cores": 2, "flags": ["avx2", "fma"]}, "versions": {"onnxruntime": "1.31.1"},
            "ceilings": {"fma f32 avx2": {"unit": "GFLOP/s", "1": 100.0, "2": None}}}
 
@@ -31,10 +32,11 @@ def test_there_are_files():
 
 
 def test_short_figures_are_ratios_of_a_peer_to_ours(tmp_path):
-    row = {"name": "a<b", "family": "cnn", "threads": {2: MEASURED}, "peak_mb": {"sardonyx": 50, "onnxruntime": 60}}
+    row = {"name": "a<b", "family": "cnn", "threads": {2: MEASURED}, "peak_mb": {"sardonyx": 50, "onnxruntime": 60},
+           "process_ms": PROCESS}
     failed = {"name": "broken", "family": "cnn", "threads": {}, "failure": "no answer"}
     kept = kept_results.shortened(MACHINE, [row, failed], [], "alone")
-    assert kept["models"] == {"a<b": {"family": "cnn", "peak": 1.2, "threads": {
+    assert kept["models"] == {"a<b": {"family": "cnn", "peak": 1.2, "process": 2.5, "threads": {
         "2": {"ms": 2.0, "onnxruntime": 1.5, "openvino": 0.8, "start": 2.5, "error": 1e-6}}}}
     path = kept_results.write(kept, tmp_path)
     assert path.name == f"avx2_{kept['date']}.json" and json.loads(path.read_text()) == kept

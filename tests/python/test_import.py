@@ -1,4 +1,4 @@
-"""`import sardonyx` and a run import few modules: programs that end soon, and workers that start often, wait for them."""
+"""`import sardonyx` and a run import few modules: programs that end soon wait for them."""
 import subprocess
 import sys
 
