@@ -194,6 +194,9 @@ class GraphInference {
       value.type = std::move(output.type);
       return;
     }
+    // Its element type did not follow before, behind an operator whose results were not known.
+    if (value.type.is_tensor() && output.type.is_tensor() && value.type.dtype == DType::kUndefined)
+      value.type.dtype = output.type.dtype;
     if (value.type.kind != output.type.kind || value.type.dtype != output.type.dtype) {
       if (value.type.kind == output.type.kind && output.type.dtype == DType::kUndefined) return;
       FailAt(node, Code::kFail, "output '", value.name, "' is declared as ", value.type.ToText(), " and computed as ",
