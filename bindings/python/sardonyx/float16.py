@@ -209,9 +209,19 @@ class _Conversion:
         self.suffix = "fp16" if half == _FLOAT16 else "bf16"
         self.operators = set(DEFAULT_OP_BLOCK_LIST if op_block_list is None else op_block_list)
         self.nodes, self.force_inputs = set(node_block_list or []), force_inputs or {}
+        self.names = set(_names(model.graph))  # of values and nodes
         self.float_inputs = dict(ALWAYS_FLOAT_INPUTS)
         if _opset(model) <= 10:  # [X, scales]
             self.float_inputs["Resize"] = [1]
+
+    def free_name(self, prefix):
+        """`prefix`, with a number behind it where something has that name, as in models that were converted before."""
+        name, number = prefix, 0
+        while name in self.names:
+            number += 1
+            name = f"{prefix}_{number}"
+        self.names.add(name)
+        return name
 
     def is_blocked(self, node):
         listed = node.op_type in self.operators or node.name in self.nodes
@@ -262,14 +272,15 @@ class _Conversion:
         weights = {one.name for one in graph.initializer}
         for index, value in enumerate(graph.input):
             if self._is_kept(value, keep_io_types) and value.name not in weights:
-                renamed[value.name] = f"graph_input_cast_{index}"
+                renamed[value.name] = self.free_name(f"graph_input_cast_{index}")
                 before.append(onnx.helper.make_node("Cast", [value.name], [renamed[value.name]], to=self.half,
-                                                    name=f"graph_input_cast{index}"))
+                                                    name=self.free_name(f"graph_input_cast{index}")))
         for index, value in enumerate(graph.output):
             if self._is_kept(value, keep_io_types):
-                renamed.setdefault(value.name, f"graph_output_cast_{index}")
+                if value.name not in renamed:
+                    renamed[value.name] = self.free_name(f"graph_output_cast_{index}")
                 behind.append(onnx.helper.make_node("Cast", [renamed[value.name]], [value.name], to=_FLOAT,
-                                                    name=f"graph_output_cast{index}"))
+                                                    name=self.free_name(f"graph_output_cast{index}")))
         for value in [*graph.input, *graph.output]:
             if value.name in renamed:
                 new = graph.value_info.add()
@@ -308,9 +319,9 @@ class _Conversion:
         import onnx
 
         if (name, kind) not in casts:
-            casts[name, kind] = f"{name}_cast_to_fp32"
+            casts[name, kind] = self.free_name(f"{name}_cast_to_fp32")
             before.append(onnx.helper.make_node("Cast", [name], [casts[name, kind]], to=kind,
-                                                name=f"{name}_cast_to_fp32_node"))
+                                                name=self.free_name(f"{name}_cast_to_fp32_node")))
         return casts[name, kind]
 
     def _is_half(self, name, scope):
@@ -325,9 +336,9 @@ class _Conversion:
 
         for index, name in enumerate(node.output):
             if name in scope and scope[name] is None:
-                node.output[index] = f"{name}_cast_to_{self.suffix}"
+                node.output[index] = self.free_name(f"{name}_cast_to_{self.suffix}")
                 yield onnx.helper.make_node("Cast", [node.output[index]], [name], to=self.half,
-                                            name=f"{name}_cast_to_{self.suffix}_node")
+                                            name=self.free_name(f"{name}_cast_to_{self.suffix}_node"))
 
     def _convert_tensor(self, tensor):
         import onnx
@@ -367,6 +378,16 @@ def _bodies(node):
         if attribute.HasField("g"):
             yield attribute.g
         yield from attribute.graphs
+
+
+def _names(graph):
+    """The names of values and nodes of a graph and its bodies."""
+    yield from (value.name for value in (*graph.input, *graph.initializer))
+    for node in graph.node:
+        yield node.name
+        yield from node.output
+        for body in _bodies(node):
+            yield from _names(body)
 
 
 def _rename(nodes, renamed):

@@ -1,6 +1,7 @@
 """`sardonyx convert`: half precision, or weights of 4 bits."""
 import json
 import math
+import re
 import tempfile
 from pathlib import Path
 
@@ -128,7 +129,7 @@ def _join_floats(graph):
     for node in graph.nodes:
         narrow = graph.producer(node.inputs[0]) if node.op_type == "Cast" and node.attribute("to") == _FLOAT else None
         if narrow is None or narrow.op_type != "Cast" or not (
-                narrow.name.endswith("_cast_to_fp16_node") or narrow.name.startswith("graph_input_cast")):
+                re.search(r"_cast_to_fp16_node(_\d+)?$", narrow.name) or narrow.name.startswith("graph_input_cast")):
             continue
         if node.outputs[0] in graph.outputs:
             continue
