@@ -99,12 +99,12 @@ def cnn():
     return model(nodes, {"x": [2, 3, 16, 16]}, ["y", "y3", "y4", "y5", "y8", "usq", "y9", "y10", "ct"], w.made)
 
 
-def recurrent(layout=0):
-    w = Weights(2)
+def recurrent(layout=0, dtype=np.float32):
+    w = Weights(2, dtype)
     return model([N("LSTM", ["x", w("W", 2, 32, 6), w("R", 2, 32, 8), w("B", 2, 64)], ["h", "last"], "lstm",
                     hidden_size=8, direction="bidirectional", layout=layout),
                   N("Transpose", ["h"], ["y"], "transpose", perm=[0, 2, 1, 3])],
-                 {"x": [5, 3, 6]}, ["y", "last"], w.made)
+                 {"x": [5, 3, 6]}, ["y", "last"], w.made, x=helper.np_dtype_to_tensor_dtype(np.dtype(dtype)))
 
 
 def transformer():
@@ -118,6 +118,28 @@ def transformer():
          N("Transpose", ["u"], ["ut"], "transpose", perm=[0, 2, 1]), N("MatMul", ["u", "ut"], ["uu"], "scores"),
          N("MatMul", ["uu", "u"], ["o"], "mix"), N("MatMul", ["o", w("Wo", 16, 4)], ["y"], "head")],
         {"ids": [2, 8], "segments": [2, 8]}, ["y"], w.made, ids=TensorProto.INT32, segments=TensorProto.INT32)
+
+
+def fused(dtype=np.float32):
+    """A layer of a transformer as ONNX Runtime's optimizer leaves it, without types of values."""
+    w = Weights(7, dtype)
+    made = model(
+        [N("EmbedLayerNormalization", ["ids", "segments", w("words", 20, 16), w("places", 8, 16), w("kinds", 2, 16),
+                                       w("gamma", 16), w("beta", 16)], ["e", "mask"], "embed", domain="com.microsoft"),
+         N("Attention", ["e", w("Wa", 16, 48), w("Ba", 48), "", "past"], ["t", "present"], "attention",
+           domain="com.microsoft", num_heads=2),
+         N("MatMul", ["t", w("Wo", 16, 16)], ["o"], "projection"),
+         N("SkipLayerNormalization", ["o", "e", w("g1", 16), w("b1", 16), w("Bo", 16)], ["n"], "norm",
+           domain="com.microsoft"),
+         N("MatMul", ["n", w("W1", 16, 32)], ["h"], "up"),
+         N("BiasGelu", ["h", w("B1", 32)], ["a"], "gelu", domain="com.microsoft"),
+         N("MatMul", ["a", w("W2", 32, 16)], ["d"], "down"),
+         N("SkipLayerNormalization", ["d", "n", w("g2", 16), w("b2", 16), w("B2", 16)], ["y"], "norm2",
+           domain="com.microsoft")],
+        {"ids": [2, 8], "segments": [2, 8], "past": [2, 2, 2, 3, 8]}, ["y", "present"], w.made,
+        ids=TensorProto.INT32, segments=TensorProto.INT32, past=helper.np_dtype_to_tensor_dtype(np.dtype(dtype)))
+    made.graph.ClearField("value_info")
+    return made
 
 
 def branches():

@@ -21,6 +21,7 @@ from quantized_models import (
     cnn,
     contents,
     feed,
+    fused,
     mlp,
     model,
     of,
@@ -458,6 +459,47 @@ def test_ranges_from_data_of_half_precision(tmp_path, quant_format):
     counts = contents(result)[0]
     if quant_format == "QOperator":
         assert counts["", "QLinearMatMul"] + counts["com.microsoft", "QGemm"] == 4
+    agree(source, result)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float16])
+@pytest.mark.parametrize("form", ["dynamic", "QDQ", "QOperator"])
+def test_fused_layers(tmp_path, form, dtype):
+    """Of half precision, too: operators on integers make floats, so that casts stand around them. ONNX Runtime's tool
+    refuses such models or writes what does not load."""
+    source, result = str(tmp_path / "f.onnx"), str(tmp_path / "q.onnx")
+    made = fused(dtype)
+    onnx.save(made, source)
+    if form == "dynamic":
+        ours.quantize_dynamic(source, result, per_channel=True)
+    else:
+        ours.quantize_static(source, result, Reader(made), quant_format=ours.QuantFormat[form], per_channel=True,
+                             activation_type=ours.QuantType.QUInt8)
+    counts = contents(result)[0]
+    if form == "dynamic":
+        assert counts["com.microsoft", "QEmbedLayerNormalization"] == counts["com.microsoft", "QAttention"] == 1
+        assert counts["", "MatMulInteger"] == 3
+    agree(source, result)
+
+
+@pytest.mark.parametrize("per_channel", [False, True])
+def test_lstm_of_half_precision(tmp_path, per_channel):
+    source, result = str(tmp_path / "f.onnx"), str(tmp_path / "q.onnx")
+    onnx.save(recurrent(dtype=np.float16), source)
+    ours.quantize_dynamic(source, result, per_channel=per_channel)
+    assert contents(result)[0]["com.microsoft", "DynamicQuantizeLSTM"] == 1
+    agree(source, result)
+
+
+def test_positions_that_are_given_stay(tmp_path):
+    """QEmbedLayerNormalization counts them from 0: ONNX Runtime's tool drops them."""
+    source, result = str(tmp_path / "f.onnx"), str(tmp_path / "q.onnx")
+    made = fused()
+    made.graph.node[0].input.extend(["", "positions"])
+    made.graph.input.append(helper.make_tensor_value_info("positions", TensorProto.INT32, [2, 8]))
+    onnx.save(made, source)
+    ours.quantize_dynamic(source, result)
+    assert contents(result)[0]["com.microsoft", "EmbedLayerNormalization"] == 1
     agree(source, result)
 
 

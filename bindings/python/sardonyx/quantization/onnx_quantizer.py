@@ -85,8 +85,16 @@ class ONNXQuantizer(BaseQuantizer):
         return np.asarray(scale, np.float32 if self.static and scale.dtype == np.float16 else scale.dtype)
 
     def is_half(self, name):
+        """Whether a value with a known range is of half precision; calibration knows it behind operators of other
+        domains, too."""
+        if not self.static:
+            return False
         known = self.graph.type_of(name)
-        return self.static and known is not None and known.dtype == "float16"
+        if known is not None and known.dtype != "undefined":
+            return known.dtype == "float16"
+        if name not in self.tensors_range:
+            return False
+        return np.asarray(getattr(self.tensors_range[name], "lowest", None)).dtype == np.float16
 
     def has_QDQ_nodes(self):  # noqa: N802
         return any(node.op_type in ("QuantizeLinear", "DequantizeLinear") for node in self.graph.nodes)

@@ -1,5 +1,5 @@
 """What the rules for operators on integers build on."""
-from sardonyx.quantization.quant_types import TENSOR_NAME_QUANT_SUFFIX, ms_domain
+from sardonyx.quantization.quant_types import FLOAT, FLOAT16, TENSOR_NAME_QUANT_SUFFIX, ms_domain
 
 
 class QuantOperatorBase:
@@ -28,6 +28,15 @@ class QuantOperatorBase:
         made = self.quantizer.replace(self.node, op_type, inputs, output + TENSOR_NAME_QUANT_SUFFIX, domain, attributes,
                                       drop)
         self.quantizer.remember(output, made.outputs[0], *params)
+        return made
+
+    def as_float(self, name):
+        """The name of a value as floats, if it is one of half precision; otherwise its own."""
+        graph, made = self.quantizer.graph, f"{name}_as_float"
+        if not name or self.quantizer.get_tensor_type(name) != FLOAT16:  # scales that are measured are floats
+            return name
+        if graph.producer(made) is None:
+            graph.add_node("Cast", [name], [made], f"{made}_cast", attributes={"to": FLOAT})
         return made
 
     def pass_on(self, source, outputs=1, suffix=TENSOR_NAME_QUANT_SUFFIX):

@@ -1,10 +1,12 @@
-"""Operators of whole layers whose weights become integers: Attention, LSTM, EmbedLayerNormalization."""
+"""Operators of whole layers whose weights become integers: Attention, LSTM, EmbedLayerNormalization.
+
+Those on integers take and make floats: in models of half precision casts stand around them."""
 import logging
 
 import numpy as np
 
 from sardonyx.quantization.operators.base_operator import QuantOperatorBase
-from sardonyx.quantization.quant_types import INT8, ms_domain
+from sardonyx.quantization.quant_types import FLOAT16, INT8, ms_domain
 
 
 def _inputs(node, first, count):
@@ -12,15 +14,34 @@ def _inputs(node, first, count):
     return [node.inputs[index] if index < len(node.inputs) else "" for index in range(first, first + count)]
 
 
-class AttentionQuant(QuantOperatorBase):
+class _LayerQuant(QuantOperatorBase):
+    def put(self, op_type, inputs, is_half, floats):
+        """Puts an operator of com.microsoft in the node's place and returns it. With `is_half` it reads values of half
+        precision as floats, and its outputs with the indices `floats` become half precision behind it."""
+        node, graph = self.node, self.quantizer.graph
+        outputs = list(node.outputs)
+        made = graph.add_node(op_type, [self.as_float(name) for name in inputs] if is_half else inputs,
+                              [f"{name}_of_{op_type}" if name else "" for name in outputs],
+                              f"{node.name}_quant" if node.name else "", ms_domain, like=node)
+        graph.remove_node(node)
+        for index, name in enumerate(outputs):
+            if name and is_half and index in floats:
+                graph.add_node("Cast", [made.outputs[index]], [name], f"{name}_to_half", attributes={"to": FLOAT16})
+            elif name:
+                made.set_output(index, name)
+        return made
+
+    def is_half(self, weight):
+        return self.quantizer.get_tensor_type(weight) == FLOAT16
+
+
+class AttentionQuant(_LayerQuant):
     def should_quantize(self):
         return self.quantizer.should_quantize_node(self.node)
 
     def quantize(self):
         node = self.node
         if "qkv_hidden_sizes" in node.attribute_names:  # QAttention has heads of one size only
-            return self.keep()
-        if self.quantizer.static and self.quantizer.is_half(node.outputs[0]):  # it has scales of its result's type
             return self.keep()
         source = self.quantizer.quantize_activation(node, [0])
         weight = self.quantizer.quantize_weight(node, [1], reduce_range=True, op_level_per_channel=True)
@@ -29,17 +50,11 @@ class AttentionQuant(QuantOperatorBase):
         values, (bias, mask, past) = source + weight, _inputs(node, 2, 3)
         inputs = [*(one.q_name for one in values), bias, *(one.scale_name for one in values), mask,
                   *(one.zp_name for one in values), past]
-        outputs, graph = list(node.outputs), self.quantizer.graph
-        made = graph.add_node("QAttention", inputs, [f"{name}_of_QAttention" if name else "" for name in outputs],
-                              f"{node.name}_quant" if node.name else "", ms_domain, like=node)
-        graph.remove_node(node)
-        for index, name in enumerate(outputs):
-            if name:
-                made.set_output(index, name)
+        self.put("QAttention", inputs, self.is_half(node.inputs[1]), (0, 1))
         return None
 
 
-class LSTMQuant(QuantOperatorBase):
+class LSTMQuant(_LayerQuant):
     """DynamicQuantizeLSTM, whose weights [directions, inputs, 4 * hidden] are transposed against those of LSTM."""
 
     def quantize(self):
@@ -52,15 +67,8 @@ class LSTMQuant(QuantOperatorBase):
         inputs = [node.inputs[0], *(value.q_name for value in params), *_inputs(node, 3, 5),
                   *(name for value in params for name in (value.scale_name, value.zp_name))]
         quantizer.restore(node.inputs[0])
-        outputs = list(node.outputs)
-        made = graph.add_node("DynamicQuantizeLSTM", inputs,
-                              [f"{name}_of_DynamicQuantizeLSTM" if name else "" for name in outputs],
-                              f"{node.name}_quant" if node.name else "", ms_domain, like=node)
+        made = self.put("DynamicQuantizeLSTM", inputs, self.is_half(names[0]), (0, 1, 2))
         made.set_attribute("layout", None)
-        graph.remove_node(node)
-        for index, name in enumerate(outputs):
-            if name:
-                made.set_output(index, name)
         return None
 
     def _quantized_weight(self, name):
@@ -86,26 +94,22 @@ class LSTMQuant(QuantOperatorBase):
         return quantizer.remember(name, f"{name}_quantized", f"{name}_scale", f"{name}_zero_point", made.value_type, 0)
 
 
-class EmbedLayerNormalizationQuant(QuantOperatorBase):
+class EmbedLayerNormalizationQuant(_LayerQuant):
     def should_quantize(self):
         return self.quantizer.should_quantize_node(self.node)
 
     def quantize(self):
-        node, graph = self.node, self.quantizer.graph
+        node = self.node
         if len(node.outputs) > 2:
             logging.info("%r is not quantized: QEmbedLayerNormalization has no third output", node)
+            return self.keep()
+        if len(node.inputs) > 8 and node.inputs[8]:
+            logging.info("%r is not quantized: QEmbedLayerNormalization counts positions from 0", node)
             return self.keep()
         values = self.quantizer.quantize_activation(node, [2, 3, 4, 5, 6])
         if values is None:
             return self.keep()
         inputs = [*node.inputs[:2], *(one.q_name for one in values), *_inputs(node, 7, 1),
                   *(one.scale_name for one in values), *(one.zp_name for one in values)]
-        outputs = list(node.outputs)
-        made = graph.add_node("QEmbedLayerNormalization", inputs,
-                              [f"{name}_of_QEmbedLayerNormalization" if name else "" for name in outputs],
-                              f"{node.name}_quant" if node.name else "", ms_domain, like=node)
-        graph.remove_node(node)
-        for index, name in enumerate(outputs):
-            if name:
-                made.set_output(index, name)
+        self.put("QEmbedLayerNormalization", inputs, self.is_half(node.inputs[2]), (0,))
         return None

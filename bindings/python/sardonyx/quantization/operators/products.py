@@ -26,7 +26,7 @@ class _IntegerProduct(QuantOperatorBase):
         scaling = f"{name}_scales_mul" if name else "_".join(scale_names) + "_mul"
         scale = f"{scaling}:0"
         if graph.producer(scale) is None:
-            graph.add_node("Mul", [self._as_float(one) for one in scale_names] if is_half else scale_names, [scale],
+            graph.add_node("Mul", [self.as_float(one) for one in scale_names] if is_half else scale_names, [scale],
                            scaling)
         label = f"{name}_output_scale_mul" if name else ""
         if not is_half:
@@ -34,15 +34,6 @@ class _IntegerProduct(QuantOperatorBase):
         graph.add_node("Mul", [floats, scale], [f"{output}_as_float"], label)
         return graph.add_node("Cast", [f"{output}_as_float"], [output], f"{output}_to_half",
                               attributes={"to": FLOAT16})
-
-    def _as_float(self, name):
-        graph, made = self.quantizer.graph, f"{name}_as_float"
-        known = graph.initializers.get(name)
-        if known is None or known.type.dtype == "float":  # scales that are measured are floats
-            return name
-        if graph.producer(made) is None:
-            graph.add_node("Cast", [name], [made], f"{made}_cast", attributes={"to": FLOAT})
-        return made
 
 
 class QOpMatMul(QuantOperatorBase):
