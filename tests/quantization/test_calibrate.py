@@ -292,6 +292,60 @@ def test_an_augmented_model_with_its_weights_outside(models, tmp_path):
     assert onnx.load(tmp_path / "ours.onnx").graph.output[-1].name.endswith("_ReduceMax")
 
 
+def select_in_a_program(self, model):
+    values = {one.name: one for one in (*model.graph.value_info, *model.graph.output, *model.graph.input)}
+    wanted = (onnx.TensorProto.FLOAT, onnx.TensorProto.FLOAT16)
+    return {name for name, one in values.items() if one.type.tensor_type.elem_type in wanted}, values
+
+
+def collect_in_a_program(self, reader):
+    while inputs := reader.get_next():
+        self.intermediate_outputs.append(self.infer_session.run(None, inputs))
+    self.compute_data()
+    self.clear_collected_data()
+
+
+def compute_in_a_program(self):
+    if self.intermediate_outputs:
+        names = [one.name for one in self.infer_session.get_outputs()][self.num_model_outputs:]
+        runs = [run[self.num_model_outputs:] for run in self.intermediate_outputs]
+        ranges = {name.rpartition("_")[0]: (np.min([run[index] for run in runs], axis=0),
+                                            np.max([run[index + 1] for run in runs], axis=0))
+                  for index, name in enumerate(names) if index % 2 == 0}
+        self.calibrate_tensors_range = self.merge_range(self.calibrate_tensors_range, ours.TensorsData(
+            ours.CalibrationMethod.MinMax, ranges))
+    return self.calibrate_tensors_range
+
+
+def count_in_a_program(self, reader):
+    names = [one.name for one in self.infer_session.get_outputs()]
+    self.collector = ours.HistogramCollector(self.method, self.symmetric, self.num_bins, self.num_quantized_bins,
+                                             self.percentile, self.scenario)
+    while inputs := reader.get_next():
+        found = zip(names, self.infer_session.run(None, inputs), strict=True)
+        self.collector.collect({name: [value] for name, value in found if name in self.tensors_to_calibrate})
+
+
+@pytest.mark.parametrize("name", FEEDS)
+@pytest.mark.parametrize("replaced", [("select",), ("collect",), ("compute",), ("select", "collect", "compute")],
+                         ids="-".join)
+def test_functions_that_programs_put_into_the_classes(models, tmp_path, monkeypatch, name, replaced):
+    for method, kind, attribute, function in (
+            ("select", ours.CalibraterBase, "select_tensors_to_calibrate", select_in_a_program),
+            ("collect", ours.MinMaxCalibrater, "collect_data", collect_in_a_program),
+            ("compute", ours.MinMaxCalibrater, "compute_data", compute_in_a_program)):
+        if method in replaced:
+            monkeypatch.setattr(kind, attribute, function)
+    check(*both(models, tmp_path, name, METHODS[0], calls=(1, 2, 3)))
+
+
+def test_functions_that_programs_put_into_the_classes_of_histograms(models, tmp_path, monkeypatch):
+    monkeypatch.setattr(ours.CalibraterBase, "select_tensors_to_calibrate", select_in_a_program)
+    monkeypatch.setattr(ours.HistogramCalibrater, "collect_data", count_in_a_program)
+    mine, other = both(models, tmp_path, "cnn", ours.CalibrationMethod.Percentile)
+    assert set(mine) == set(other) and "x" in mine  # an input is a tensor like the others
+
+
 def test_what_is_wrong_is_named(models, tmp_path):
     with pytest.raises(ValueError, match="path of a model"):
         ours.create_calibrator(b"")

@@ -35,9 +35,10 @@ class HistogramCalibrater(CalibraterBase):
     def augment_graph(self):
         """Makes the tensors outputs of the model; inputs are known without."""
         graph = self.model.graph
-        self.tensors_to_calibrate, types = self.select_tensors_to_calibrate(self.model)
+        known = [*graph.outputs, *(graph.inputs if self._has_own("collect_data") else ())]
+        self.tensors_to_calibrate, types = self._selected()
         for name in types:
-            if name in self.tensors_to_calibrate and name not in (*graph.outputs, *graph.inputs):
+            if name in self.tensors_to_calibrate and name not in known:
                 graph.add_output(name)
         self._save()
 

@@ -63,6 +63,19 @@ class CalibraterBase:
         return {name for name in seen if name in types and types[name].dtype in _CALIBRATED
                 and name not in graph.initializers}, types
 
+    def _selected(self):
+        """What select_tensors_to_calibrate says of this model."""
+        if self._has_own("select_tensors_to_calibrate"):
+            return self.select_tensors_to_calibrate(self.model)
+        selected, values = self.select_tensors_to_calibrate(self.model.to_proto())
+        types = {name: self.model.graph.type_of(name) for name in values}
+        return selected, {name: kind for name, kind in types.items() if kind is not None}
+
+    def _has_own(self, *methods):
+        """Whether these methods are Sardonyx's. Programs put functions of their own into the classes, which expect the
+        ModelProto and the outputs that ONNX Runtime's calibraters have."""
+        return all(getattr(type(self), name).__module__.startswith("sardonyx.") for name in methods)
+
     def get_augment_model(self):
         """The augmented model as an onnx.ModelProto."""
         return self.model.to_proto()
@@ -108,13 +121,13 @@ class MinMaxCalibrater(CalibraterBase):
     def augment_graph(self):
         """Adds nodes that reduce each tensor, so that a run hands out two numbers of it and not the tensor. The ends of
         what Relu and operators that only move numbers make follow from those of what they read."""
-        graph = self.model.graph
-        selected, types = self.select_tensors_to_calibrate(self.model)
+        graph, is_own = self.model.graph, self._has_own("collect_data", "compute_data")
+        selected, types = self._selected()
         self._calibrated = [name for name in types if name in selected]
         flat = graph.unique_name("sardonyx_calibration_shape")
         graph.set_initializer(flat, np.array([-1], np.int64))
         for name in self._calibrated:
-            if not self._follows(name, graph.producer(name), selected):
+            if not is_own or not self._follows(name, graph.producer(name), selected):
                 self._outputs[name] = [self._add_reduction(operator, name, types[name], flat)
                                        for operator in ("ReduceMin", "ReduceMax")]
         self._save()
@@ -160,6 +173,9 @@ class MinMaxCalibrater(CalibraterBase):
     def collect_data(self, data_reader: CalibrationDataReader):
         wanted = [output for pair in self._outputs.values() for output in pair]
         while inputs := data_reader.get_next():
+            if not self._has_own("compute_data"):
+                self.intermediate_outputs.append(self.infer_session.run(None, inputs))
+                continue
             found = iter(self.infer_session.run(wanted, inputs) if wanted else [])
             values = {name: (low, next(found)) for name, low in zip(self._outputs, found)}
             self.intermediate_outputs.append([end for name in self._calibrated for end in self._ends(values, name)])
@@ -190,10 +206,11 @@ class MinMaxCalibrater(CalibraterBase):
         if not self.intermediate_outputs:
             return self.calibrate_tensors_range
         lowest, highest = (np.nanmean, np.nanmean) if self.moving_average else (np.nanmin, np.nanmax)
+        first = 0 if self._has_own("collect_data") else self.num_model_outputs
         ranges = {}
         for index, name in enumerate(self._calibrated):
-            low = lowest([run[2 * index] for run in self.intermediate_outputs], axis=0)
-            high = highest([run[2 * index + 1] for run in self.intermediate_outputs], axis=0)
+            low = lowest([run[first + 2 * index] for run in self.intermediate_outputs], axis=0)
+            high = highest([run[first + 2 * index + 1] for run in self.intermediate_outputs], axis=0)
             if self.symmetric:
                 high = np.fmax(np.abs(low), np.abs(high))
                 low = -high
