@@ -18,6 +18,7 @@
 #include <atomic>
 #include <bit>
 #include <cstdint>
+#include <cstring>
 #include <new>
 #endif
 
@@ -153,21 +154,33 @@ bool Keep(Header* block) {
   return block->size > kMostKept && KeepLarge(block);
 }
 
-}  // namespace
-
-bool IsPageBlock(std::size_t size) noexcept { return size >= kLeast; }
-
-void* AllocatePageBlock(std::size_t size) noexcept {
+void* Allocate(std::size_t size, bool zeros) noexcept {
   if (size > SIZE_MAX / 2) return nullptr;
   const std::size_t whole = RoundedSize(size + sizeof(Header));
   Header* block = TakeKept(whole);
-  if (block == nullptr) {
+  if (block != nullptr) {
+    if (zeros) std::memset(block + 1, 0, size);
+  } else {
     void* const pages = mmap(nullptr, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (pages == MAP_FAILED) return nullptr;
     block = new (pages) Header{whole};
   }
   used_bytes.fetch_add(block->size, std::memory_order_relaxed);
   return block + 1;
+}
+
+}  // namespace
+
+bool IsPageBlock(std::size_t size) noexcept { return size >= kLeast; }
+
+void* AllocatePageBlock(std::size_t size) noexcept { return Allocate(size, false); }
+void* AllocateZeroPageBlock(std::size_t size) noexcept { return Allocate(size, true); }
+
+void ReturnPageBlock(void* data) noexcept {
+  if (data == nullptr) return;
+  Header* const block = static_cast<Header*>(data) - 1;
+  used_bytes.fetch_sub(block->size, std::memory_order_relaxed);
+  Unmap(block);
 }
 
 void FreePageBlock(void* data) noexcept {
@@ -196,6 +209,8 @@ void ReleasePageBlocks() noexcept {
 bool IsPageBlock(std::size_t /*size*/) noexcept { return false; }
 void* AllocatePageBlock(std::size_t /*size*/) noexcept { return nullptr; }
 void FreePageBlock(void* /*data*/) noexcept {}
+void* AllocateZeroPageBlock(std::size_t /*size*/) noexcept { return nullptr; }
+void ReturnPageBlock(void* /*data*/) noexcept {}
 std::size_t KeptPageBlocks() noexcept { return 0; }
 void ReleasePageBlocks() noexcept {}
 

@@ -17,6 +17,11 @@ bool IsPageBlock(std::size_t size) noexcept;
 void* AllocatePageBlock(std::size_t size) noexcept;
 void FreePageBlock(void* data) noexcept;
 
+// The same with zeros as contents. Fresh pages are first touched by who writes to them.
+void* AllocateZeroPageBlock(std::size_t size) noexcept;
+// As FreePageBlock, but the block is not kept.
+void ReturnPageBlock(void* data) noexcept;
+
 // Bytes of freed blocks that are kept for later requests; ReleasePageBlocks returns them to the system.
 std::size_t KeptPageBlocks() noexcept;
 void ReleasePageBlocks() noexcept;

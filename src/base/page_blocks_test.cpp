@@ -8,6 +8,8 @@
 #include <sys/resource.h>
 #endif
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <set>
@@ -36,6 +38,22 @@ TEST(PageBlocks, AFreedBlockServesTheNextOfItsSizeUntilItIsReleased) {
   FreePageBlock(small);
   FreePageBlock(again);
   ReleasePageBlocks();
+  EXPECT_EQ(KeptPageBlocks(), 0u);
+}
+
+TEST(PageBlocks, AFreedBlockIsClearedForZeros) {
+  if (!IsPageBlock(kMega)) GTEST_SKIP() << "no page blocks here";
+  ReleasePageBlocks();
+  void* const first = AllocatePageBlock(kMega);
+  std::memset(first, 1, kMega);
+  FreePageBlock(first);
+  auto* const zeros = static_cast<unsigned char*>(AllocateZeroPageBlock(kMega));
+  EXPECT_EQ(zeros, first);
+  EXPECT_EQ(std::count(zeros, zeros + kMega, 0), static_cast<std::ptrdiff_t>(kMega));
+  auto* const fresh = static_cast<unsigned char*>(AllocateZeroPageBlock(kMega));
+  EXPECT_EQ(std::count(fresh, fresh + kMega, 0), static_cast<std::ptrdiff_t>(kMega));
+  ReturnPageBlock(zeros);
+  ReturnPageBlock(fresh);
   EXPECT_EQ(KeptPageBlocks(), 0u);
 }
 

@@ -131,7 +131,7 @@ class Decoder {
       return Tensor(dtype_, shape_, Buffer::ReadOnly(data, size_, owner));
     Tensor tensor(dtype_, shape_);
     if (size_ != 0) std::memcpy(tensor.raw(), data, size_);
-    constexpr std::size_t kWorthReleasing = std::size_t{1} << 20;
+    constexpr std::size_t kWorthReleasing = std::size_t{128} << 10;
     if (mapped != nullptr && size_ >= kWorthReleasing) {
       const auto* begin = static_cast<const char*>(static_cast<const void*>(mapped->bytes().data()));
       mapped->Release(static_cast<std::size_t>(data - begin), size_);

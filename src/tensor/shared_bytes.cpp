@@ -1,6 +1,7 @@
 // tensor/shared_bytes.cpp - finds equal bytes by comparing a few samples, then all bytes.
 #include "tensor/shared_bytes.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -10,6 +11,7 @@
 #include <utility>
 
 #include "base/lasting.h"
+#include "base/page_blocks.h"
 
 namespace sardonyx {
 namespace {
@@ -58,27 +60,43 @@ class Store {
   std::size_t sweep_at_ = kFirstSweep;
 };
 
-// Memory of zeros. Large blocks come from the system as zeros, so that their pages are first touched by who fills them.
+// Memory of zeros. Large blocks are blocks that were freed before, such as weights whose packed copies lie here: so both
+// hardly take memory at the same time. Fresh pages are first touched by who fills them.
 class Zeros final : public Allocator {
  public:
   void* Allocate(std::size_t size) override {
     if (size == 0) return nullptr;
-    void* whole = size <= SIZE_MAX - kAlignment ? std::calloc(1, size + kAlignment) : nullptr;
-    if (whole == nullptr) Fail(Code::kFail, "out of memory: cannot allocate ", size, " bytes");
-    auto* data = static_cast<std::byte*>(whole) + kAlignment - reinterpret_cast<std::uintptr_t>(whole) % kAlignment;
-    std::memcpy(data - sizeof whole, &whole, sizeof whole);
+    Front front;
+    if (size <= SIZE_MAX - kAlignment) {
+      front.is_page_block = IsPageBlock(size);
+      front.whole = front.is_page_block ? AllocateZeroPageBlock(size + kAlignment) : std::calloc(1, size + kAlignment);
+    }
+    if (front.whole == nullptr) Fail(Code::kFail, "out of memory: cannot allocate ", size, " bytes");
+    const std::uintptr_t misplaced = reinterpret_cast<std::uintptr_t>(front.whole) % kAlignment;
+    auto* data = static_cast<std::byte*>(front.whole) + kAlignment - misplaced;
+    std::memcpy(data - sizeof front, &front, sizeof front);
     return data;
   }
   void Free(void* data) override {
     if (data == nullptr) return;
-    void* whole = nullptr;
-    std::memcpy(&whole, static_cast<std::byte*>(data) - sizeof whole, sizeof whole);
-    std::free(whole);
+    Front front;
+    std::memcpy(&front, static_cast<std::byte*>(data) - sizeof front, sizeof front);
+    if (front.is_page_block) {
+      ReturnPageBlock(front.whole);
+    } else {
+      std::free(front.whole);
+    }
   }
   Device device() const override { return {}; }
 
  private:
+  // Before the bytes that the caller gets. The heap's blocks leave room for it: they are aligned to its size.
+  struct Front {
+    void* whole = nullptr;
+    bool is_page_block = false;
+  };
   static constexpr std::size_t kAlignment = 64;
+  static_assert(sizeof(Front) <= alignof(std::max_align_t));
 };
 
 // Lasting: sessions in static objects may outlive this file's own.
