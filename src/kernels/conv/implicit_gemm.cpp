@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "base/cpu_info.h"
 #include "kernels/conv/strips.h"
 
 namespace sardonyx::kernels {
@@ -13,12 +14,18 @@ namespace {
 
 using std::int64_t;
 
-constexpr int64_t kChunkFloats = int64_t{160} << 10;
+constexpr int64_t kMostChunkFloats = int64_t{160} << 10;
 constexpr int64_t kSerialWork = int64_t{1} << 19;
 constexpr int64_t kMostRows = 16;
 constexpr int64_t kMostCuts = 8;
 constexpr int64_t kShortSum = 512;  // k steps of a tile below which finding out what it reads costs too much
 constexpr int64_t kDetour = 16;     // k steps that a tile's own sums cost
+
+// Floats of the input that a unit's tiles read: they stay in the second cache level.
+int64_t ChunkFloats() {
+  const auto most = static_cast<int64_t>(Cpu().l2_bytes / 8 * 5 / sizeof(float));
+  return std::min(kMostChunkFloats, most);
+}
 
 class Convolution {
  public:
@@ -26,16 +33,20 @@ class Convolution {
       : g_(g),
         tiles_(*g.tiles),
         panels_(CeilDivide(g.group_out, tiles_.columns)),
+        tile_rows_(2 * g.group_out <= tiles_.columns ? tiles_.narrow_rows : tiles_.rows),
         // What the threads share is cut into enough units that none waits long for the last one.
-        wanted_(threads > 1 ? CeilDivide(kUnitsPerThread * threads, g.images * g.groups * panels_) : 1),
-        strips_(g.count[0] * g.count[1], g.count[2], tiles_.rows, wanted_, false),
-        chunks_(std::clamp<int64_t>(CeilDivide(g.x_image_floats, kChunkFloats), 1, strips_.count())),
+        wanted_(threads > 1 ? CeilDivide(kUnitsPerThread * threads, g.images * (g.groups > 1 ? 1 : panels_)) : 1),
+        strips_(g.count[0] * g.count[1], g.count[2], tile_rows_, wanted_, false),
+        chunks_(std::clamp<int64_t>(CeilDivide(g.x_image_floats, ChunkFloats()), 1, strips_.count())),
         panel_floats_(g.taps * g.k * tiles_.columns) {
     chunks_ = std::clamp<int64_t>(wanted_, chunks_, strips_.count());
+    groups_together_ = g.groups > 1 && (threads == 1 || g.images * chunks_ >= 2 * threads);
     PlanCuts();
   }
 
   int64_t UnitCount() const { return g_.images * g_.groups * chunks_ * panels_; }
+  // Units that one thread takes at once.
+  int64_t Grain() const { return groups_together_ ? g_.groups * panels_ : 1; }
 
   void Run(int64_t begin, int64_t end) const {
     for (int64_t unit = begin; unit < end; ++unit) RunUnit(unit, unit + 1 < end);
@@ -71,10 +82,14 @@ class Convolution {
     Unit u;
     u.panel = unit % panels_;
     unit /= panels_;
-    u.chunk = unit % chunks_;
-    unit /= chunks_;
-    u.group = unit % g_.groups;
-    u.image = unit / g_.groups;
+    const int64_t first_count = groups_together_ ? g_.groups : chunks_;
+    const int64_t first = unit % first_count;
+    unit /= first_count;
+    const int64_t second_count = groups_together_ ? chunks_ : g_.groups;
+    const int64_t second = unit % second_count;
+    u.group = groups_together_ ? first : second;
+    u.chunk = groups_together_ ? second : first;
+    u.image = unit / second_count;
     u.weights = g_.weights + (u.group * panels_ + u.panel) * panel_floats_;
     return u;
   }
@@ -120,7 +135,7 @@ class Convolution {
       t.c_row_stride = tiles_.columns;
     }
     const int64_t first = strips_.count() * u.chunk / chunks_, last = strips_.count() * (u.chunk + 1) / chunks_;
-    sweep.fetch = PlanFetch(unit, has_next, (last - first) * Product(g_.count) / strips_.count() / tiles_.rows);
+    sweep.fetch = PlanFetch(unit, has_next, (last - first) * Product(g_.count) / strips_.count() / tile_rows_);
     for (int64_t s = first; s < last; ++s) {
       const Strip strip = strips_.At(s);
       RunStrip(u, strip, &sweep);
@@ -135,12 +150,12 @@ class Convolution {
 
   void RunStrip(const Unit& u, const Strip& strip, Sweep* sweep) const {
     const int64_t width = strip.columns;
-    if (ForTilesOfTwoRows(strip, tiles_.rows, [&](const TilePositions& at) { RunTile(u, at, sweep); })) return;
+    if (ForTilesOfTwoRows(strip, tile_rows_, [&](const TilePositions& at) { RunTile(u, at, sweep); })) return;
     int64_t pixel = 0;
     for (int64_t r = 0; r < strip.rows; ++r)
       for (int64_t cut = 0; cut < cut_count_; ++cut) {
         const int64_t from = std::max(cuts_[cut], strip.column), to = std::min(cuts_[cut + 1], strip.column + width);
-        const int64_t parts = from < to ? CeilDivide(to - from, tiles_.rows) : 0;
+        const int64_t parts = from < to ? CeilDivide(to - from, tile_rows_) : 0;
         for (int64_t i = 0; i < parts; ++i) {
           const int64_t begin = (to - from) * i / parts, count = (to - from) * (i + 1) / parts - begin;
           RunTile(u, {strip.row + r, -1, from + begin, count, pixel}, sweep);
@@ -152,7 +167,7 @@ class Convolution {
   // Where tiles shall end because other taps read inside the image from there on: rows of positions are cut there if
   // the pieces are not too short for tiles.
   void PlanCuts() {
-    const int64_t width = g_.count[2], shortest = std::max<int64_t>(2, tiles_.rows / 3);
+    const int64_t width = g_.count[2], shortest = std::max<int64_t>(2, tile_rows_ / 3);
     if (g_.grid.kernel[0] != 0 && g_.grid.kernel[2] > 1 && g_.taps * g_.k >= kShortSum) {
       TapRange range = Range(2, 0, 1);
       for (int64_t column = shortest; column + shortest <= width && cut_count_ < kMostCuts; ++column) {
@@ -303,9 +318,13 @@ class Convolution {
   const ImplicitGemm& g_;
   const TileF32Set& tiles_;
   int64_t panels_;
-  int64_t wanted_;  // strips
+  int64_t tile_rows_;  // of the tallest tile for this many columns
+  int64_t wanted_;     // strips
   StripCut strips_;
   int64_t chunks_;
+  // The groups of a chunk follow each other, on one thread: of a pixel, they read and write parts of the same cache
+  // lines.
+  bool groups_together_;
   int64_t panel_floats_;
   int64_t cut_count_ = 1;  // pieces of a row of positions: [cuts_[i], cuts_[i + 1])
   int64_t cuts_[kMostCuts + 1] = {};
@@ -320,7 +339,7 @@ void RunImplicitGemm(const ImplicitGemm& g, Parallel& parallel) {
   const Convolution convolution(g, threads);
   const int64_t units = convolution.UnitCount();
   if (threads == 1 || positions * g.groups * g.group_out * g.taps * g.k < kSerialWork) return convolution.Run(0, units);
-  parallel.For(units, 1, [&](int64_t begin, int64_t end) { convolution.Run(begin, end); });
+  parallel.For(units, convolution.Grain(), [&](int64_t begin, int64_t end) { convolution.Run(begin, end); });
 }
 
 std::int64_t PanelWeightFloats(const TileF32Set& tiles, int64_t groups, int64_t group_in, int64_t group_out,

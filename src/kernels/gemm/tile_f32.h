@@ -85,6 +85,7 @@ struct TileF32Set {
   std::int64_t columns;      // nr, the width of a packed panel
   TileF32Fn* const* wide;    // wide[r - 1]: r rows x nr columns
   TileF32Fn* const* narrow;  // narrow[r - 1]: r rows x nr / 2 columns, for columns <= nr / 2
+  std::int64_t narrow_rows;  // the tallest of these
 
   // panel[i * nr + j] = trans ? b[j * ldb + i] : b[i * ldb + j] for i < k, j < columns, else 0.
   void (*pack_panel)(std::int64_t k, std::int64_t columns, const float* b, std::ptrdiff_t ldb, bool trans,

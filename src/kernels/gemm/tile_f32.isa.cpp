@@ -15,11 +15,28 @@ namespace {
 
 constexpr int kRows = kLanes == 16 ? 14 : kLanes == 8 ? 6 : 4;
 constexpr int kVectors = 2;
+// Rows of a tile of one vector. Few sums at once would wait for each other, and a load of B would serve few of them.
+constexpr int kNarrowRows = kLanes == 16 ? kRows : 2 * kRows;
 
 // Short sums start from the bias: adding it later would cost as much as a step. Long ones would lose accuracy to a
 // large bias.
 constexpr int64_t kShortSum = 64;
 bool StartsFromBias(const TileF32Args& t) { return t.alpha == 1 && t.taps * t.k <= kShortSum; }
+
+// Asks for the lines that the tile will write, and for those that it adds to them. In a wide C they lie far apart, so
+// that the CPU would not fetch them by itself: the stores of a tile, and with them the next tile, would wait for
+// memory.
+template <int R>
+inline __attribute__((always_inline)) void FetchResults(const TileF32Args& t) {
+  constexpr ptrdiff_t kRun = (R + 1) / 2;
+#pragma GCC unroll 16
+  for (ptrdiff_t r = 0; r < R; ++r)
+    PrefetchForWriting(r < kRun ? t.c0 + r * t.c_row_stride : t.c1 + (r - kRun) * t.c_row_stride);
+  if (t.residual0 == nullptr) return;
+#pragma GCC unroll 16
+  for (ptrdiff_t r = 0; r < R; ++r)
+    Prefetch(r < kRun ? t.residual0 + r * t.residual_row_stride : t.residual1 + (r - kRun) * t.residual_row_stride);
+}
 
 template <int R, int V>
 void Tile(const TileF32Args& t) {
@@ -28,6 +45,7 @@ void Tile(const TileF32Args& t) {
   for (ptrdiff_t v = 0; v < V; ++v) start[v] = StartsFromBias(t) ? BiasOf(t, v) : Broadcast(0);
   ForEach<R, V>([&](ptrdiff_t r, ptrdiff_t v) { acc[r][v] = start[v]; });
   const ptrdiff_t l1 = t.a_row_stride * 4, l3 = 3 * l1, l5 = 5 * l1, step = t.a_k_stride * 4, b_stride = t.b_stride;
+  FetchResults<R>(t);
   const float* b = t.b;
   const char* prefetch = t.prefetch;
   const ptrdiff_t prefetch_step = t.prefetch_step;
@@ -72,7 +90,7 @@ constexpr auto MakeTable(std::integer_sequence<int, I...>) {
 }
 
 constexpr auto kWide = MakeTable<kVectors>(std::make_integer_sequence<int, kRows>());
-constexpr auto kNarrow = MakeTable<kVectors / 2>(std::make_integer_sequence<int, kRows>());
+constexpr auto kNarrow = MakeTable<kVectors / 2>(std::make_integer_sequence<int, kNarrowRows>());
 constexpr Isa kIsa = Isa::SDX_ISA;
 constexpr TileF32Set kSet = {
     .isa = kIsa,
@@ -80,6 +98,7 @@ constexpr TileF32Set kSet = {
     .columns = kVectors * kLanes,
     .wide = kWide.run,
     .narrow = kNarrow.run,
+    .narrow_rows = kNarrowRows,
     .pack_panel = PackPanel,
     .activate = Activate,
     .finish_row = FinishRow,

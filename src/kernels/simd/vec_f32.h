@@ -215,7 +215,8 @@ inline void KeepInRegister(Vec& v) {
 }
 
 // Tells the cache to fetch the line of p into level 2.
-inline void Prefetch(const char* p) { __builtin_prefetch(p, 0, 2); }
+inline void Prefetch(const void* p) { __builtin_prefetch(p, 0, 2); }
+inline void PrefetchForWriting(void* p) { __builtin_prefetch(p, 1, 3); }
 
 // Swaps the off-diagonal blocks of size D in every pair of rows that lie D apart: one step of a transposition.
 template <ptrdiff_t D, ptrdiff_t... I>
