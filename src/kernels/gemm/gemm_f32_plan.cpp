@@ -3,12 +3,14 @@
 
 #include <algorithm>
 
+#include "base/cpu_info.h"
+
 namespace sardonyx::kernels::gemm_f32 {
 namespace {
 
-constexpr int64_t kMaxBlockK = 1024;                 // longer sums are cut into equal blocks of at most this
-constexpr int64_t kChunkBytes = int64_t{640} << 10;  // of A, per chunk of rows
-constexpr int64_t kSerialWork = int64_t{1} << 19;    // below this many multiplications threads cost more than they give
+constexpr int64_t kMaxBlockK = 1024;  // longer sums are cut into equal blocks of at most this
+constexpr int64_t kMostChunkBytes = int64_t{640} << 10;
+constexpr int64_t kSerialWork = int64_t{1} << 19;  // below this many multiplications threads cost more than they give
 constexpr int64_t kAliasFloats = 1024;  // rows of A this far apart (4 KB) fall into one set of the first cache level
 constexpr int64_t kAliasRows = 8;       // copying such an A pays from this size of the product on
 constexpr int64_t kAliasColumns = 128;
@@ -36,6 +38,9 @@ Path ChoosePath(const GemmF32Args& g, const TileF32Set& tiles) {
 bool MayRound(const GemmF32Args& g) {
   return g.rounds_to_bf16 || (g.packed_half != nullptr && g.half_kind == HalfKind::kBFloat16);
 }
+
+// Of A, per chunk of rows: they stay in the second cache level beside a panel of B.
+int64_t ChunkBytes() { return std::min(kMostChunkBytes, static_cast<int64_t>(Cpu().l2_bytes / 8 * 5)); }
 
 int64_t RoundUp(int64_t value, int64_t step) { return CeilDiv(value, step) * step; }
 
@@ -71,7 +76,7 @@ Plan MakePlan(const GemmF32Args& g, int64_t threads) {
   plan.bf16 =
       plan.path == Path::kTiles && g.batch == 1 && !g.trans_a && MayRound(g) && PaysInBf16(tiles, g.m, g.n, g.k);
   const int64_t row_bytes = std::max<int64_t>(1, plan.block_k) * (plan.bf16 ? 2 : 4);
-  const int64_t most_rows = std::max<int64_t>(tiles.rows, kChunkBytes / row_bytes);
+  const int64_t most_rows = std::max<int64_t>(tiles.rows, ChunkBytes() / row_bytes);
   plan.chunks = std::max<int64_t>(1, CeilDiv(g.m, most_rows));
   if (g.packed_half != nullptr) {
     plan.mode = BMode::kHalf;
@@ -88,7 +93,8 @@ Plan MakePlan(const GemmF32Args& g, int64_t threads) {
   }
   if (plan.mode == BMode::kPanel)
     plan.slot_floats = std::max(plan.block_k * tiles.columns, (FewColumns(g.k, g.n, tiles) * g.k + 15) / 16 * 16);
-  plan.pad_a = !plan.bf16 && plan.path == Path::kTiles && !g.trans_a && g.batch == 1 && g.lda % kAliasFloats == 0 &&
+  // A transposed A would be read from a new line for every step, and most of these lines share a set of the cache.
+  plan.pad_a = !plan.bf16 && plan.path == Path::kTiles && g.batch == 1 && (g.trans_a || g.lda % kAliasFloats == 0) &&
                g.k > 0 && g.m >= kAliasRows && g.n >= kAliasColumns;
   return plan;
 }

@@ -107,6 +107,15 @@ TEST(GemmF32, TransposedOperands) {
             Check({m, n, k, (flags & 1) != 0, (flags & 2) != 0, (flags & 4) != 0}, *set, serial);
 }
 
+TEST(GemmF32, TransposedAIsCopied) {
+  ThreeInTurn threads;
+  for (const TileF32Set* set : Sets())
+    for (const int64_t m : {8, 17, 61})
+      for (const int64_t n : {128, 129, 140})
+        for (const int64_t k : {1, 33, 1500})
+          for (const int flags : {1, 3, 5}) Check({m, n, k, true, (flags & 2) != 0, (flags & 4) != 0}, *set, threads);
+}
+
 TEST(GemmF32, LongRowsAndColumnsOfVectors) {
   ThreeInTurn threads;
   for (const TileF32Set* set : Sets()) {

@@ -189,7 +189,8 @@ class TileLoop {
   void RunRows(const Unit& u, int64_t block, const char* next, const Activation& activation, TileF32Args* t,
                const TileBf16Args* pairs) const {
     const int64_t row0 = g_.m * u.chunk / plan_.chunks, rows = g_.m * (u.chunk + 1) / plan_.chunks - row0;
-    const int64_t parts = CeilDiv(rows, pairs != nullptr ? tiles_.bf16->rows : tiles_.rows);
+    const int64_t tallest = 2 * t->columns <= tiles_.columns ? tiles_.narrow_rows : tiles_.rows;
+    const int64_t parts = CeilDiv(rows, pairs != nullptr ? tiles_.bf16->rows : tallest);
     const float* a = g_.a + AOffset(g_, u.item) + BlockStart(block) * t->a_k_stride;
     // While the first tiles run, they fetch the next panel into the second cache level, evenly spread.
     const int64_t fetchers = next == nullptr ? 0 : parts >= 8 ? 8 : parts >= 4 ? 4 : parts >= 2 ? 2 : 0;
@@ -227,10 +228,17 @@ class TileLoop {
 
 // Copies A to rows that do not alias, and lets g read the copy.
 void PadA(GemmF32Args* g, float* copy, Parallel& parallel) {
-  const int64_t stride = g->k + kAliasPadding, grain = std::max<int64_t>(1, 16384 / g->k);
+  constexpr int64_t kBlock = 16;  // rows of a transposed A that are copied at once: they share cache lines
+  const int64_t stride = g->k + kAliasPadding, grain = CeilDiv(std::max<int64_t>(1, 16384 / g->k), kBlock) * kBlock;
   parallel.For(g->m, grain, [&](int64_t begin, int64_t end) {
+    if (g->trans_a) {
+      for (int64_t row = begin; row < end; row += kBlock)
+        Tiles(g->tiles).transpose(g->k, std::min(kBlock, end - row), g->a + row, g->lda, copy + row * stride, stride);
+      return;
+    }
     for (int64_t row = begin; row < end; ++row) std::copy_n(g->a + row * g->lda, g->k, copy + row * stride);
   });
+  g->trans_a = false;
   g->a = copy;
   g->lda = stride;
 }
@@ -318,10 +326,7 @@ void RunTiles(GemmF32Args g, const Plan& plan, Parallel& parallel, std::byte* sc
   if (plan.slot_floats == 0) {
     return parallel.For(units, 1, [&](int64_t begin, int64_t end) { loop.Run(begin, end, nullptr); });
   }
-  parallel.For(threads, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t s = begin; s < end; ++s)
-      loop.Run(units * s / threads, units * (s + 1) / threads, slots + s * plan.slot_floats);
-  });
+  RunWithSlots(loop, parallel, scratch, static_cast<std::size_t>(plan.slot_floats) * sizeof(float));
 }
 
 }  // namespace sardonyx::kernels::gemm_f32

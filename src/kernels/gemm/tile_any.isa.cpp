@@ -6,7 +6,10 @@
 namespace sardonyx::kernels::SDX_ISA {
 namespace {
 
-constexpr int kRows = kLanes == 16 ? 12 : 4;
+template <typename T>
+constexpr int kRows = kLanes == 16                               ? 12
+                      : kLanes == 8 && std::is_same_v<T, double> ? 6
+                                                                 : 4;
 
 // The first R rows; the rest is left for the next call.
 template <typename T, int R>
@@ -45,8 +48,8 @@ void Tile(TileAnyArgs<T>* t) {
 
 template <typename T>
 void Run(TileAnyArgs<T> t) {
-  while (t.rows >= kRows) Tile<T, kRows>(&t);
-  if constexpr (kRows > 8)
+  while (t.rows >= kRows<T>) Tile<T, kRows<T>>(&t);
+  if constexpr (kRows < T >> 8)
     if (t.rows >= 8) Tile<T, 8>(&t);
   if (t.rows >= 4) Tile<T, 4>(&t);
   if (t.rows >= 2) Tile<T, 2>(&t);
@@ -72,7 +75,7 @@ void AddRows(int64_t k, const T* a, ptrdiff_t a_step, const T* b, ptrdiff_t ldb,
 
 template <typename T>
 constexpr TileAny<T> MakeTile() {
-  return {kRows, 2 * VecOf<T>::kCount, Run<T>, AddRows<T>};
+  return {kRows<T>, 2 * VecOf<T>::kCount, Run<T>, AddRows<T>};
 }
 constexpr TilesAny kTiles = {MakeTile<double>(), MakeTile<std::uint32_t>(), MakeTile<std::uint64_t>()};
 
