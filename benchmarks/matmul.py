@@ -11,7 +11,6 @@ to `cases`.
 import argparse
 import pathlib
 import statistics
-import subprocess
 import sys
 import time
 
@@ -22,22 +21,13 @@ from onnx import TensorProto, helper, numpy_helper
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tools"))
+import ceilings  # noqa: E402
 import peer  # noqa: E402
 
 peer.require()
 # ONNX Runtime's workers spin for up to 2^20 pauses after a run: a turn of ours that begins sooner shares a core.
 PAUSE_SECONDS = 0.06
 DTYPES = {"float32": TensorProto.FLOAT, "float16": TensorProto.FLOAT16, "float64": TensorProto.DOUBLE}
-
-
-def ceilings():
-    """GFLOP/s of f32 FMA for 1 and 2 threads, of the best unit that SDX_MAX_ISA allows."""
-    rows = {}
-    text = subprocess.run([ROOT / "build/release/bin/peak", "--arithmetic"], capture_output=True, text=True).stdout
-    for line in text.splitlines():
-        if line.startswith("fma f32"):
-            rows[line.split()[2]] = [float(x) for x in line.split()[4:]]
-    return rows
 
 
 class Product:
@@ -146,12 +136,11 @@ def main():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=0.02, help="length of one turn")
     options = parser.parse_args()
-    peak = ceilings()
-    print("FMA ceilings, GFLOP/s by threads:", peak)
-    best = [max(values) for values in zip(*peak.values())]
+    machine = ceilings.read(ROOT / "build/release/bin/peak", options.threads)
     compare(next(cases()), 1, 1, 0.5)  # the first product of a process finds slower memory and clocks
     for threads in options.threads:
-        top = best[min(threads, len(best)) - 1]
+        top = ceilings.fma(machine, threads)
+        print(f"ceiling of {threads} thread(s): {top:.0f} GFLOP/s")
         print(f"{threads} thread(s){'':42} {'ours ms':>9} {'ORT ms':>9} {'ratio':>6} {'ours %':>7} {'ORT %':>7}")
         for product in cases():
             if options.only not in product.name:
