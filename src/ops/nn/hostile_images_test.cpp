@@ -155,12 +155,12 @@ TEST(HostileImages, FewerStridesThanDimensions) {
 
 TEST(HostileImages, WeightsWithoutElements) {
   const Tensor image(DType::kUInt8, Shape{1, 1, 2, 2}), none(DType::kUInt8, Shape{1, 1, 1, 0});
-  const auto sums = testing::EvaluateOp({"ConvInteger", 10, {image, none}})[0].tensor();
-  EXPECT_EQ(sums.shape(), (Shape{1, 1, 2, 3}));
-  EXPECT_EQ(testing::Elements<std::int32_t>(Value(sums)), std::vector<std::int32_t>(6, 0));
   const Tensor one = Tensor::Scalar<float>(1), zero = Tensor::Scalar<std::uint8_t>(7);
-  const auto bytes = testing::EvaluateOp({"QLinearConv", 10, {image, one, zero, none, one, zero, one, zero}});
-  EXPECT_EQ(testing::Elements<std::uint8_t>(bytes[0]), std::vector<std::uint8_t>(6, 7));
+  const std::string part = "expected a kernel of at least one element, found weights uint8[1,1,1,0]";
+  const std::string sums = testing::ErrorOfOp({"ConvInteger", 10, {image, none}});
+  EXPECT_NE(sums.find(part), std::string::npos) << sums;
+  const std::string bytes = testing::ErrorOfOp({"QLinearConv", 10, {image, one, zero, none, one, zero, one, zero}});
+  EXPECT_NE(bytes.find(part), std::string::npos) << bytes;
 }
 
 // Of a square region from (0, 0) on a 3 x 3 image of ones.

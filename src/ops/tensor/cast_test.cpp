@@ -61,7 +61,7 @@ TEST(Cast, TextReadsAsNumbers) {
   EXPECT_EQ(Elements<std::int64_t>(CastTo(Texts({"3.7", "-5", "1e3", "9007199254740993"}), DType::kInt64)),
             (std::vector<std::int64_t>{3, -5, 1000, 9007199254740993}));
   EXPECT_EQ(Elements<std::uint64_t>(CastTo(Texts({"18446744073709551615"}), DType::kUInt64))[0], ~0ull);
-  const std::vector<std::string> longer = {"1,5", "1_0", "2.5kg", "-0x10", "0x", "1e", "1e3 m"};
+  const std::initializer_list<std::string> longer = {"1,5", "1_0", "2.5kg", "-0x10", "0x", "1e", "1e3 m"};
   EXPECT_EQ(Elements<float>(CastTo(Texts(longer), DType::kFloat)),
             (std::vector<float>{1, 1, 2.5f, -16, 0, 1, 1000}));
   EXPECT_EQ(Elements<std::int64_t>(CastTo(Texts(longer), DType::kInt64)),
