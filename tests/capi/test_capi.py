@@ -134,6 +134,33 @@ def test_a_binding_finds_the_library_that_its_program_has_opened(tmp_path):
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.parametrize(("file", "answers"), [
+    ("libonnxruntime.so.1.14.1", True), ("libonnxruntime.so.1.18.0", True), ("libonnxruntime.so.1.9.0", True),
+    ("libonnxruntime.so.1.19.0", False), ("libonnxruntime.so.1.31.1", False), ("libother.so.1.14.1", False)])
+def test_a_file_named_as_a_release_answers_to_that_release_s_name(tmp_path, file, answers):
+    """Until 1.18 the library called itself libonnxruntime.so.1.18.0, with its whole version, and bindings ask for that.
+    Files of other names go by libonnxruntime.so.1."""
+    wanted = file if answers else "libonnxruntime.so.1"
+    (tmp_path / "stub.c").write_text("const void* OrtGetApiBase(void) { return 0; }\n")
+    (tmp_path / "binding.c").write_text("const void* OrtGetApiBase(void);\n"
+                                        "const void* Base(void) { return OrtGetApiBase(); }\n")
+    for arguments in (("stub.so", tmp_path / "stub.c", f"-Wl,-soname,{wanted}"),
+                      ("binding.so", tmp_path / "binding.c", tmp_path / "stub.so")):
+        done = run(compiler(), "-shared", "-fPIC", "-o", tmp_path / arguments[0], *arguments[1:])
+        assert done.returncode == 0, done.stderr
+    (tmp_path / "there").mkdir()
+    library = tmp_path / "there" / file
+    shutil.copy(BUILD / "lib/libonnxruntime.so.1", library)
+    program = ("import ctypes, sys\nfirst = ctypes.CDLL(sys.argv[1])\nbinding = ctypes.CDLL(sys.argv[2])\n"
+               "first.OrtGetApiBase.restype = binding.Base.restype = ctypes.c_void_p\n"
+               "assert first.OrtGetApiBase() == binding.Base()\n"
+               "lines = [one.split() for one in open('/proc/self/maps') if sys.argv[1] in one]\n"
+               "assert lines and not any('w' in one[1] and 'x' in one[1] for one in lines)")
+    environment = {name: value for name, value in os.environ.items() if name != "LD_LIBRARY_PATH"}
+    done = run(sys.executable, "-c", program, library, tmp_path / "binding.so", env=environment)
+    assert done.returncode == 0, done.stderr
+
+
 def test_the_c_program_passes():
     done = run(BUILD / "bin/capi_program", cwd=ROOT)
     assert done.returncode == 0, done.stdout + done.stderr
