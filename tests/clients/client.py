@@ -35,7 +35,7 @@ class Side:
     library: pathlib.Path
     package: pathlib.Path | None  # a folder for PYTHONPATH; None where the client's environment has the package
     log: pathlib.Path  # everything that its commands print
-    mapped: set = dataclasses.field(default_factory=set)
+    mapped: dict = dataclasses.field(default_factory=dict)  # by path: whether it is Sardonyx
 
     def run(self, *argv, cwd=None, env=None, timeout=900, check=False):
         """Runs a command of the client; gives what it printed. Its mapped files are read while it runs."""
@@ -76,8 +76,8 @@ class Side:
                     for line in (entry / "maps").read_text(errors="replace").splitlines():
                         path = line.split(maxsplit=5)[5:]
                         file = path[0].removesuffix(" (deleted)") if path else ""
-                        if _RUNTIMES.search(file):
-                            self.mapped.add(file)
+                        if _RUNTIMES.search(file) and file not in self.mapped:
+                            self.mapped[file] = self.is_ours(file)  # at once: programs delete what they unpack
                 except (OSError, ProcessLookupError):
                     continue  # it has ended
 
@@ -86,12 +86,14 @@ class Side:
         place = pathlib.Path(path)
         if place.resolve().is_relative_to(BUILD.resolve()):
             return True
-        return place.exists() and place.read_bytes() == (BUILD / "lib/libonnxruntime.so.1").read_bytes()
+        return place.exists() and any(place.read_bytes() == (BUILD / "lib" / name).read_bytes()
+                                      for name in ("libonnxruntime.so.1", "libsardonyx.so"))
 
     def wrong_files(self):
         """Mapped files that do not belong to this side, or a note that none of its own was mapped."""
-        ours = {path for path in self.mapped if self.is_ours(path)}
-        right, wrong = (ours, self.mapped - ours) if self.name == "ours" else (self.mapped - ours, ours)
+        ours = {path for path, is_ours in self.mapped.items() if is_ours}
+        others = self.mapped.keys() - ours
+        right, wrong = (ours, others) if self.name == "ours" else (others, ours)
         return sorted(wrong) if right else [*sorted(wrong), "(none of its own)"]
 
 
