@@ -103,6 +103,8 @@ NEG, SAME = "{ y = Neg (x) }", "{ y = Identity (x) }"
 CALLS = [
     # What a session says of itself, with names that have no promise.
     "[a.tolist() for a in sess._sess.run(['y'], feed, None)]",
+    "[(v.numpy().tolist(), isinstance(v, ort.capi._pybind_state.OrtValue)) for v in sess._sess.run_with_ort_values("
+    "{n: ort.OrtValue.ortvalue_from_numpy(a)._get_c_value() for n, a in feed.items()}, ['y'], None)]",
     "[(v.name, v.type, v.shape) for v in sess._sess.inputs_meta]",
     "[(v.name, v.type, v.shape) for v in sess._sess.outputs_meta]",
     "sess._sess.model_meta.producer_name", "[v.name for v in sess._inputs_meta + sess._outputs_meta]",

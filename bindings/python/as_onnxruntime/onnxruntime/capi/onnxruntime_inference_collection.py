@@ -130,6 +130,10 @@ class _SessionBelow:
     def __init__(self, session):
         self._session = session
 
+    def run_with_ort_values(self, feed, output_names, run_options):
+        values = self._session.run_with_ort_values(output_names, feed, run_options)
+        return C.OrtValueVector([C.OrtValue(value) for value in values])
+
     def __getattr__(self, name):
         if name in self._RENAMED:
             return getattr(self._session, self._RENAMED[name])()
