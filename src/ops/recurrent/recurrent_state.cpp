@@ -38,7 +38,7 @@ RecurrentState ReadRecurrent(const AttributeReader& c) {
   s.linear_before_reset = c.Flag("linear_before_reset");
   s.input_forget = c.Flag("input_forget");
   s.clip = c.Float("clip", -1);
-  // As in ONNX Runtime, whose RNN clips to 0, and does not clip below that.
+  // ONNX Runtime's RNN clips to 0, and does not clip below that; its others refuse both.
   if (s.cell != CellKind::kRnn && s.clip <= 0) {
     if (c.Has("clip") && s.clip < 0)
       c.Fail(Code::kInvalidArgument, "attribute 'clip': expected at least 0, found ", s.clip);
