@@ -22,7 +22,19 @@ bool BodyCondition(const Value& value) {
 
 // ---- If
 
+// Nobody gives a branch inputs, but for those with a weight of the same name.
+void CheckNoInputs(const InferContext& c, std::string_view attribute) {
+  const Graph* branch = c.GraphAttribute(attribute);
+  if (branch == nullptr) return;
+  for (const ValueId input : branch->inputs) {
+    if (branch->value(input).constant() == nullptr)
+      c.Fail(Code::kInvalidGraph, "attribute '", attribute, "': expected a graph without inputs, found input '",
+             branch->value(input).name, "'");
+  }
+}
+
 void InferIf(InferContext& c) {
+  for (const char* attribute : {"then_branch", "else_branch"}) CheckNoInputs(c, attribute);
   std::vector<Type> then_types = c.InferSubgraph("then_branch", {}), else_types = c.InferSubgraph("else_branch", {});
   const std::size_t count = c.OutputCount();
   if (then_types.size() != count || else_types.size() != count) {
