@@ -23,9 +23,11 @@ struct NBitsTileArgs {
   bool has_offsets = false;
   const std::byte* a = nullptr;  // int8: [rows][a_row_bytes] bytes, blocks * groups * 32 / bits of them; f32: floats
   std::ptrdiff_t a_row_bytes = 0;
-  const float* a_scales = nullptr;         // int8: [rows][a_block_stride]
-  const float* a_sums = nullptr;           // of each block of a (int8: of its bytes), [rows][a_block_stride]
-  const std::int32_t* a_starts = nullptr;  // int8: the sums times -NBitsSet::middle, [rows][a_block_stride]
+  const float* a_scales = nullptr;  // int8: [rows][a_block_stride]
+  const float* a_sums = nullptr;    // of each block of a (int8: of its bytes), [rows][a_block_stride]
+  // int8: the sums times -NBitsSet::middle, [rows][a_block_stride]; where int8 adds products in 16 bits, both halves of
+  // a word in it have their own
+  const std::int32_t* a_starts = nullptr;
   std::ptrdiff_t a_block_stride = 0;
   float* y = nullptr;
   std::ptrdiff_t y_stride = 0;

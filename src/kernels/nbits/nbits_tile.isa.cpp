@@ -63,14 +63,14 @@ inline void StartBlock(const NBitsTileArgs& t, int64_t i, UintVec (&dots)[R]) {
   for (ptrdiff_t r = 0; r < R; ++r)
     dots[r] = BroadcastInt(static_cast<std::uint32_t>(t.a_starts[r * t.a_block_stride + i]));
 }
-template <int R>
+template <int R, bool kOffsets = true>
 inline void AddBlock(const NBitsTileArgs& t, int64_t i, const Block& b, const UintVec (&dots)[R], Vec (&sum)[R]) {
 #pragma GCC unroll 8
   for (ptrdiff_t r = 0; r < R; ++r) {
     const Vec dot = __builtin_convertvector((IntVec)dots[r], Vec);
     sum[r] += b.scale * (Broadcast(t.a_scales[r * t.a_block_stride + i]) * dot);
   }
-  if (!t.has_offsets) return;
+  if (!kOffsets || !t.has_offsets) return;
 #pragma GCC unroll 8
   for (ptrdiff_t r = 0; r < R; ++r) {
     const ptrdiff_t at = r * t.a_block_stride + i;
@@ -167,6 +167,7 @@ inline const std::byte* AddGroups(const std::byte* groups, const std::byte* a, p
   return a;
 }
 
+// Blocks of several groups of words: each adds to sums of 32 bits.
 template <int kBits, int R, int kGroups>
 inline void TilePairs(const NBitsTileArgs& t) {
   Vec sum[R];
@@ -174,7 +175,7 @@ inline void TilePairs(const NBitsTileArgs& t) {
   for (ptrdiff_t r = 0; r < R; ++r) sum[r] = Broadcast(0);
   const std::byte *p = t.panel, *a = t.a;
   for (int64_t i = 0; i < t.blocks; ++i) {
-    const Block b = ReadBlock(&p, t.has_offsets, t.groups);
+    const Block b = ReadBlock<true>(&p, t.has_offsets, t.groups);
     UintVec dots[R];
     StartBlock(t, i, dots);
     for (int64_t g = 0; g < t.groups; g += kGroups)
@@ -184,9 +185,56 @@ inline void TilePairs(const NBitsTileArgs& t) {
   StoreRows<R>(t, sum);
 }
 
+// Blocks whose sums of pairs fit into 16 bits, what the middle of the weights adds too much being there from the start
+// (HasHalves).
+template <int kBits, int R, int kGroups, bool kOffsets>
+inline void TileWords(const NBitsTileArgs& t) {
+  constexpr int kParts = 8 / kBits;
+  Vec sum[R];
+#pragma GCC unroll 8
+  for (ptrdiff_t r = 0; r < R; ++r) sum[r] = Broadcast(0);
+  const std::byte *p = t.panel, *a = t.a;
+  const UintVec mask = BroadcastInt(kBits == 2 ? 0x03030303 : 0x0F0F0F0F);
+  for (int64_t i = 0; i < t.blocks; ++i) {
+    const Block b = ReadBlock<true>(&p, kOffsets, kGroups);
+    UintVec words[R];
+    StartBlock(t, i, words);
+#pragma GCC unroll 4
+    for (int g = 0; g < kGroups; ++g) {
+      const UintVec packed = LoadInt(b.groups + g * kVectorBytes);
+#pragma GCC unroll 4
+      for (int part = 0; part < kParts; ++part) {
+        const UintVec w = (packed >> (kBits * part)) & mask;
+#pragma GCC unroll 8
+        for (ptrdiff_t r = 0; r < R; ++r) {
+          std::uint32_t four;
+          std::memcpy(&four, a + r * t.a_row_bytes + 4 * (part + kParts * g), 4);
+          words[r] = AddWords(words[r], PairsOfBytes(w, BroadcastInt(four)));
+        }
+      }
+    }
+    a += 4 * kParts * kGroups;
+#pragma GCC unroll 8
+    for (ptrdiff_t r = 0; r < R; ++r) words[r] = SumPairs(UintVec{}, words[r]);
+    AddBlock<R, kOffsets>(t, i, b, words, sum);
+  }
+  StoreRows<R>(t, sum);
+}
+
+// Whether a_starts are two halves of 16 bits, for the two sums of pairs of a lane: -middle times the bytes 0 and 1 of
+// each four, and 2 and 3. Such a sum ends below 16 * 8 * 127; what wraps on the way does not matter.
+inline bool HasHalves(int64_t block, std::int32_t middle) {
+  return kHasSmallBytes && middle != 0 && block * (middle == 2 ? 2 : 4) / 32 == kGroupsOfWords;
+}
+
 // As TileInt8, with the same sums.
 template <int kBits, int R>
 void TileInt8Pairs(const NBitsTileArgs& t) {
+  if constexpr (kBits != 8) {
+    if (t.groups == kGroupsOfWords)
+      return t.has_offsets ? TileWords<kBits, R, kGroupsOfWords, true>(t)
+                           : TileWords<kBits, R, kGroupsOfWords, false>(t);
+  }
   if (t.groups % kGroupsOfWords == 0) return TilePairs<kBits, R, kGroupsOfWords>(t);
   t.groups % 2 == 0 ? TilePairs<kBits, R, 2>(t) : TilePairs<kBits, R, 1>(t);
 }
@@ -269,6 +317,13 @@ inline Vec OverLanes(Vec v, F f) {
   if constexpr (D > 0) return OverLanes<D / 2>(f(v, SwapLanes<D>(v)), f);
 }
 
+// The sums of the lanes whose bytes go to the low half of a word, in lane 0, and of the others, in lane 2.
+template <ptrdiff_t D = kLanes / 2>
+inline Vec OverHalves(Vec v) {
+  if constexpr (D < 4) return v + SwapLanes<1>(v);
+  if constexpr (D >= 4) return OverHalves<D / 2>(v + SwapLanes<D>(v));
+}
+
 // NOLINTNEXTLINE(readability-function-size): a row in, four arrays out
 void RoundRow(const float* a, int64_t k, int64_t block, std::int32_t middle, std::int8_t* out, float* scales,
               float* sums, std::int32_t* starts) {
@@ -285,10 +340,18 @@ void RoundRow(const float* a, int64_t k, int64_t block, std::int32_t middle, std
       const Bytes bytes = __builtin_convertvector(__builtin_convertvector(q, IntVec), Bytes);
       std::memcpy(out + i, &bytes, sizeof bytes);
     }
-    const float all = OverLanes(sum, [](Vec x, Vec y) { return x + y; })[0];
+    const Vec half = OverHalves(sum);
+    const float all = half[0] + half[2];
     *sums = all;
     *scales = largest / 127 + (all - all);  // NaN if the sum is
-    *starts = all == all ? -middle * static_cast<std::int32_t>(all) : 0;
+    if (!(all == all)) {
+      *starts = 0;
+    } else if (HasHalves(block, middle)) {
+      const auto start = [&](float bytes) { return static_cast<std::uint32_t>(-middle * static_cast<int>(bytes)); };
+      *starts = static_cast<std::int32_t>((start(half[0]) & 0xFFFFu) | start(half[2]) << 16);
+    } else {
+      *starts = -middle * static_cast<std::int32_t>(all);
+    }
   }
 }
 
