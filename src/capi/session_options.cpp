@@ -189,9 +189,8 @@ OrtStatusPtr ORT_API_CALL DisablePerSessionThreads(OrtSessionOptions* options) n
   return Modify(options, [](SessionOptions& o) { o.use_environment_pool = true; });
 }
 
-// Results have the same bits in every run and for every number of threads, whether asked for or not.
-OrtStatusPtr ORT_API_CALL SetDeterministicCompute(OrtSessionOptions* options, bool /*value*/) noexcept {
-  return Modify(options, [](SessionOptions&) {});
+OrtStatusPtr ORT_API_CALL SetDeterministicCompute(OrtSessionOptions* options, bool value) noexcept {
+  return Modify(options, [&](SessionOptions& o) { o.config["session.use_deterministic_compute"] = value ? "1" : "0"; });
 }
 
 OrtStatusPtr ORT_API_CALL AddFreeDimensionOverride(OrtSessionOptions* options, const char* dim_denotation,

@@ -30,6 +30,7 @@ struct Product {
   const std::uint16_t* packed_half = nullptr;
   kernels::HalfKind half_kind = kernels::HalfKind::kFloat16;
   bool rounds_to_bf16 = false;
+  bool same_rows = false;
   const float* bias = nullptr;      // [N], added to every row
   const float* residual = nullptr;  // like C, added; or null. Not with `accumulate`
   kernels::Activation activation;
@@ -41,7 +42,7 @@ inline kernels::GemmF32Args GemmArgs(const Product<float>& p) {
   g.a = p.a, g.lda = p.lda, g.trans_a = p.trans_a;
   g.b = p.b, g.ldb = p.ldb, g.trans_b = p.trans_b, g.packed_b = p.packed_b;
   g.packed_half = p.packed_half, g.half_kind = p.half_kind;
-  g.rounds_to_bf16 = p.rounds_to_bf16;
+  g.rounds_to_bf16 = p.rounds_to_bf16, g.same_rows = p.same_rows;
   g.c = p.c, g.ldc = p.ldc;
   g.epilogue.alpha = p.alpha;
   g.batch = p.batch;

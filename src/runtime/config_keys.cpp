@@ -106,7 +106,7 @@ constexpr ConfigKey kSessionKeys[] = {
     {"session.set_denormal_as_zero", kRead, "1: all threads of a run treat denormal numbers as zero", ""},
     {"session.strict_shape_type_inference", kRead, "1: a declared shape that contradicts the inferred one is an error", ""},
     {"session.strict_workspace_verification", kIgnored, "working memory is planned for each set of shapes", "0"},
-    {"session.use_deterministic_compute", kAlways, "results have the same bits in every run and for every number of threads", ""},
+    {"session.use_deterministic_compute", kRead, "1: a token has the same bits whatever tokens are computed with it, so that the steps of a decoder give what one run over all tokens gives: products with constant weights and attention take the ways of many rows for few, too, which are slower for them. The bits are always the same in every run and for every number of threads", ""},
     {"session.use_device_allocator_for_initializers", kIgnored, "weights are never allocated from an arena", "1"},
     {"session.use_env_allocators", kRead, "1: values of runs lie in memory of the allocator that is registered with the environment", ""},
     {"session.use_external_initializer_file_buffers_directly", kRead, "1: external data files in memory are not copied; the caller keeps them as long as the session lives", ""},

@@ -25,8 +25,8 @@ checks its effect or its warning.
 
 Three options of a session are not entries, but similar: `enable_cpu_mem_arena = False` (`DisableCpuMemArena`) frees the
 memory of a run when it ends. `enable_mem_pattern = False` (`DisableMemPattern`) has no effect, and a warning says so:
-memory is always planned, once for each set of shapes. `use_deterministic_compute` (`SetDeterministicCompute`) has no
-effect either: results have the same bits in every run and for every number of threads.
+memory is always planned, once for each set of shapes. `use_deterministic_compute` (`SetDeterministicCompute`) does what
+the entry `session.use_deterministic_compute` does.
 )";
 
 void AddTable(std::ostream& out, const char* title, std::span<const ConfigKey> keys) {

@@ -12,6 +12,7 @@
 #include "ops/errors/late_errors.h"
 #include "ops/input_type.h"
 #include "ops/prepare_context.h"
+#include "ops/same_rows.h"
 #include "planner/foreign_steps.h"
 #include "planner/make_plan.h"
 #include "runtime/devices/device_copy.h"
@@ -80,7 +81,7 @@ void Program::Adopt(const ReadyGraph& ready, const planner::Outline& outline) {
     const planner::Step& step = outline.steps()[i];
     const Node& node = graph().node(step.node);
     Kernel& kernel = kernels_[i];
-    if (!rounds_to_bf16_ && FollowsFromGraph(graph(), node, step))
+    if (!rounds_to_bf16_ && !ops::WantsSameRows() && FollowsFromGraph(graph(), node, step))
       kernel.prepared = ready.Share(node, *step.op, std::move(kernel.prepared));
     for (std::size_t b = 0; b < kernel.bodies.size(); ++b) kernel.bodies[b]->Adopt(ready, *step.bodies[b]);
   }
@@ -132,7 +133,7 @@ ops::Prepared Program::PrepareNode(Graph& graph, const Node& node, Parallel& par
     compiled_key = CompiledWeights::KeyOf(graph, node, inputs, outputs, packed.rounds_to_bf16);
   const std::vector<Tensor>* known = compiled_key ? packed.compiled->Find(*compiled_key) : nullptr;
   std::optional<PackedWeights::Key> key;
-  if (packed.shared != nullptr && known == nullptr)
+  if (packed.shared != nullptr && known == nullptr && !ops::WantsSameRows())
     key = PackedWeights::KeyOf(graph, node, op, inputs, outputs, parallel.ThreadCount());
   if (key) key->rounds_to_bf16 = packed.rounds_to_bf16;
   if (key) {

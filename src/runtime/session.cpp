@@ -8,6 +8,7 @@
 #include "ir/compact.h"
 #include "ir/text.h"
 #include "model/load.h"
+#include "ops/same_rows.h"
 #include "ops/schema/schema.h"
 #include "runtime/build.h"
 #include "runtime/config_keys.h"
@@ -229,6 +230,7 @@ void Session::Build(Model* own) {
   providers_ = std::move(providers);
   {
     const ActiveRun active(threads_->pool());  // packing is a run, too
+    const ops::SameRowsScope same_rows(IsOn(options_, "session.use_deterministic_compute", false));
     program_ = std::make_shared<Program>(std::move(graph), RegistryOf(*environment_, options_), providers_,
                                          threads_->parallel(), packed);
   }

@@ -104,6 +104,25 @@ def test_a_cache_does_not_drift(models, bits, shared):
         assert_close(found[name], rows, bound, name)
 
 
+@pytest.mark.parametrize("shared", [False, True], ids=["growing", "shared"])
+@pytest.mark.parametrize("bits", ALL_BITS)
+def test_deterministic_steps_have_the_bits_of_one_run(models, bits, shared):
+    """Steps and runs over a few tokens behind a cache leave the bits that one run over the same tokens computes."""
+    count = 1100  # three blocks of keys
+    tokens = np.random.default_rng(5).integers(0, SHAPE.vocabulary, count).tolist()
+    capacity, config = count if shared else 0, (("session.use_deterministic_compute", "1"),)
+    steps = Generation(sardonyx, models[bits], capacity, threads=2, config=config)
+    once = Generation(sardonyx, models[bits], capacity, threads=2, config=config)
+    steps.run(tokens[:PROMPT])
+    while steps.length < count:
+        some = 7 if steps.length % 100 == 0 else 1
+        scores = steps.run(tokens[steps.length : steps.length + some])
+    assert np.array_equal(scores, once.run(tokens))
+    found = steps.cached()
+    for name, rows in once.cached().items():
+        assert np.array_equal(found[name], rows), name
+
+
 @pytest.mark.parametrize("bits", ALL_BITS)
 def test_tokens_of_the_peer(models, bits):
     """Greedy tokens are the peer's, but where its scores of both are closer than what rounding explains."""

@@ -86,7 +86,8 @@ class SessionOptions(_Closed):
     enable_cpu_mem_arena = _option("enable_cpu_mem_arena", True,
                                    "keep the working memory of finished runs for later runs")
     use_deterministic_compute = _option("use_deterministic_compute", False,
-                                        "no effect: results always have the same bits")
+                                        "a token has the same bits whatever tokens are computed with it; in every "
+                                        "run and for every number of threads results have the same bits anyway")
     use_per_session_threads = _option("use_per_session_threads", True,
                                       "False: the session uses the threads of set_global_thread_pool_sizes")
     enable_mem_reuse = _without_effect("enable_mem_reuse", True, "no effect: values of a run always share memory")

@@ -57,7 +57,7 @@ class Attention {
         rows_(args.rows != nullptr ? *args.rows : AttentionRows()),
         group_(args.kv_heads > 0 ? args.heads / args.kv_heads : 0),
         unit_rows_(group_ * args.queries),
-        few_(unit_rows_ <= kFewQueries) {
+        few_(!args.same_rows && unit_rows_ <= kFewQueries) {
     block_ = std::min(kKeyBlock, std::max<int64_t>(1, a_.keys));
     score_stride_ = RoundUp(block_, 2 * tiles_.columns) + 16;  // a whole number of lines, no power of two
     value_stride_ = RoundUp(std::max<int64_t>(1, a_.value_size), 16);
@@ -111,6 +111,11 @@ class Attention {
     }
     slot_floats_ = RoundUp(slot_floats_, 16);
     slots_ = std::max<int64_t>(1, std::min(units_, wanted == 1 ? 1 : 4 * wanted));
+  }
+
+  // Blocks are equal, or begin where they do for any number of keys.
+  int64_t BlockStart(int64_t block) const {
+    return a_.same_rows ? std::min(block * kKeyBlock, a_.keys) : a_.keys * block / blocks_;
   }
 
   int64_t PartFloats() const { return value_stride_ + 16; }
@@ -251,7 +256,7 @@ class Attention {
 
   void RunFew(int64_t unit, float* slot) {
     const int64_t group = unit / blocks_, block = unit % blocks_, b = group / a_.kv_heads, kv = group % a_.kv_heads;
-    const int64_t k0 = a_.keys * block / blocks_, count = a_.keys * (block + 1) / blocks_ - k0;
+    const int64_t k0 = BlockStart(block), count = BlockStart(block + 1) - k0;
     float* q = slot;
     float* scores = q + unit_rows_ * q_stride_;
     float* sums = scores + unit_rows_ * score_stride_;
@@ -357,7 +362,7 @@ class Attention {
     std::fill_n(m.sums, m.rows * value_stride_, 0.0f);
     const int64_t parts = CeilDiv(m.rows, tiles_.rows);
     for (int64_t block = 0; block < blocks_; ++block) {
-      const int64_t k0 = a_.keys * block / blocks_, count = a_.keys * (block + 1) / blocks_ - k0;
+      const int64_t k0 = BlockStart(block), count = BlockStart(block + 1) - k0;
       const Range seen = SeenByRows(m.group, m.row0, m.row0 + m.rows, k0, count);
       if (seen.first >= seen.end) continue;
       Pack(m, k0, seen);

@@ -74,6 +74,10 @@ struct AttentionF32Args {
 
   const float* sinks = nullptr;  // [heads] or null: e^sink joins the sum of each row's exponentials
 
+  // The bits of a row of y depend on what its query sees alone, not on how many other queries and keys there are: few
+  // queries take the path of many, which is slower for them.
+  bool same_rows = false;
+
   float* scores = nullptr;  // null, or [batch, heads, queries, keys]: the scores at `stage`
   ScoreStage stage = ScoreStage::kSoftmax;
 

@@ -341,6 +341,40 @@ TEST(AttentionF32, HasTheSameBitsForAnyNumberOfThreads) {
   }
 }
 
+// The queries of a prompt, one by one or few at once behind the keys before them.
+TEST(AttentionF32, GivesARowTheSameBitsBehindACacheWhereAsked) {
+  constexpr int64_t kLength = 1100;
+  for (const int64_t left : {-1, 40}) {
+    for (const bool sinks : {false, true}) {
+      Case c{.heads = 6, .kv_heads = 2, .queries = kLength, .keys = kLength, .size = 24, .value_size = 20, .cap = 3};
+      c.causal = true, c.left = left, c.sinks = sinks;
+      Problem p = Make(c, 17);
+      p.args.same_rows = true;
+      ForEachIsa(p, [&](std::string_view isa) {
+        ThreeInTurn three;
+        EXPECT_LT(ErrorOf(p, three), 3e-6) << isa;
+        for (const int64_t queries : {1, 2, 7}) {
+          for (const int64_t keys : {7, 31, 511, 512, 513, 900, 1029, 1100}) {
+            std::vector<float> y(static_cast<std::size_t>(c.heads * queries * c.value_size), -99);
+            AttentionF32Args a = p.args;
+            a.queries = queries, a.keys = keys, a.position = keys - queries;
+            a.q += a.position * a.q_strides.row;
+            a.y = y.data(), a.y_strides = {0, queries * c.value_size, c.value_size};
+            Scratch scratch(AttentionF32ScratchBytes(a, 3));
+            AttentionF32(a, three, scratch.data());
+            std::vector<float> want;
+            for (int64_t h = 0; h < c.heads; ++h) {
+              const float* rows = p.y.data() + h * p.args.y_strides.head + a.position * c.value_size;
+              want.insert(want.end(), rows, rows + queries * c.value_size);
+            }
+            EXPECT_EQ(y, want) << isa << ", queries " << queries << ", keys " << keys << ", window " << left;
+          }
+        }
+      });
+    }
+  }
+}
+
 // Rows of 16 bits give the bits of the same numbers as floats, for few and many queries.
 TEST(AttentionF32, ReadsKeysAndValuesAsTheyAreStored) {
   for (const DType dtype : {DType::kFloat16, DType::kBFloat16}) {

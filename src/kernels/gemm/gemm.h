@@ -2,8 +2,8 @@
 //
 // Constant B is packed once (PackGemmF32B). Everything else is decided here: cache blocking, threads, the M = 1 path,
 // packing B on the fly. Nothing allocates or throws. The bits of C do not depend on the number of threads; they may
-// depend on the ISA, on the shape and on whether B was packed. Error of C: at most K * 2^-24 * sum |A||B| per element
-// (a chain of K fused multiply-adds; without FMA twice that), tested in gemm_f32_test.cpp.
+// depend on the ISA, on the shape (see same_rows) and on whether B was packed. Error of C: at most K * 2^-24 * sum
+// |A||B| per element (a chain of K fused multiply-adds; without FMA twice that), tested in gemm_f32_test.cpp.
 #pragma once
 
 #include <cstddef>
@@ -38,6 +38,8 @@ struct GemmF32Args {
   // A and B may be rounded to bf16 where the CPU multiplies such numbers faster; sums are floats. Without it that
   // happens only where nothing is lost: with packed_half of bf16, and A whose elements are such numbers.
   bool rounds_to_bf16 = false;
+  // The bits of a row of C do not depend on M: few rows take the path of many, which is slower for them.
+  bool same_rows = false;
 
   float* c = nullptr;  // [M, N], row stride ldc >= N; overlaps neither A nor B
   std::int64_t ldc = 0;

@@ -17,25 +17,31 @@ constexpr int64_t kAliasColumns = 128;
 constexpr int64_t kDotLength = 64;  // shorter sums of several rows are faster on tiles
 constexpr int64_t kThinRows = 8;    // with fewer rows packing B for the thin path costs more than it gives
 
+bool IsColumn(const GemmF32Args& g) {
+  const bool is_packed = g.packed_b != nullptr || g.packed_half != nullptr, contiguous_b = g.trans_b || g.ldb == 1;
+  const bool unit_c = g.ldc == 1 && (g.epilogue.residual == nullptr || g.epilogue.residual_stride <= 1);
+  return g.n == 1 && !is_packed && contiguous_b && unit_c && !g.trans_a;
+}
+
 Path ChoosePath(const GemmF32Args& g, const TileF32Set& tiles) {
   if (g.m == 0 || g.n == 0 || g.batch == 0) return Path::kNothing;
+  if (g.same_rows) return IsColumn(g) ? Path::kColumn : Path::kTiles;
   if (g.packed_half != nullptr) return g.m <= RowPanelsArgs::kRows ? Path::kPackedRows : Path::kTiles;
   const bool packed = g.packed_b != nullptr;
   const bool one_b = packed || (g.b_batch_stride == 0 && g.b_batch_offsets == nullptr) || g.batch == 1;
   if (g.k > 0 && g.k <= tiles.thin_k && g.m >= kThinRows && g.n > tiles.columns / 2 && one_b) return Path::kThin;
   const bool few = g.m == 1 || (g.m <= RowPanelsArgs::kRows && g.n > tiles.columns / 2);  // a tile may be narrower
   if (packed) return few ? Path::kPackedRows : Path::kTiles;
-  const bool contiguous_b = g.trans_b || g.ldb == 1;
-  const bool unit_c = g.ldc == 1 && (g.epilogue.residual == nullptr || g.epilogue.residual_stride <= 1);
-  if (g.n == 1 && contiguous_b && unit_c && !g.trans_a) return Path::kColumn;
+  if (IsColumn(g)) return Path::kColumn;
   if (g.m == 1 && !g.trans_b) return Path::kGemv;
   const bool contiguous_a = !g.trans_a || (g.m == 1 && g.lda == 1);
   const bool few_rows = g.m == 1 || (g.m <= kDotRows && g.k >= kDotLength);
   return few_rows && g.trans_b && contiguous_a ? Path::kDots : Path::kTiles;
 }
 
-// Either that is wanted, or B is bf16 and A may be.
+// Either that is wanted, or B is bf16 and A may be; few rows are never rounded.
 bool MayRound(const GemmF32Args& g) {
+  if (g.same_rows) return false;
   return g.rounds_to_bf16 || (g.packed_half != nullptr && g.half_kind == HalfKind::kBFloat16);
 }
 

@@ -97,6 +97,51 @@ TEST(GemmF32, EveryRowCountAndColumnEdgeOfEveryIsa) {
         for (const bool packed : {false, true}) Check({m, n, 19, false, false, packed}, *set, serial);
 }
 
+TEST(GemmF32, GivesARowTheSameBitsForAnyNumberOfRowsWhereAsked) {
+  constexpr int64_t kRows = 40;
+  enum Form { kPlain, kTransposed, kPackedFloats, kPackedHalves };
+  for (const TileF32Set* set : Sets()) {
+    for (const int64_t k : {5, 64, 300, 1500}) {
+      for (const int64_t n : {1, 3, 16, 35, 64}) {
+        for (const Form form : {kPlain, kTransposed, kPackedFloats, kPackedHalves}) {
+          const auto a = Random(static_cast<std::size_t>(kRows * k), 1), b = Random(static_cast<std::size_t>(n * k), 2);
+          const auto bias = Random(static_cast<std::size_t>(n), 3);
+          std::vector<std::uint16_t> halves(b.size());
+          for (std::size_t i = 0; i < b.size(); ++i) halves[i] = Half(b[i]).bits;
+          ThreeInTurn three;
+          Scratch packed(GemmF32PackedCount(k, n, set) * sizeof(float));
+          Scratch packed_half(GemmHalfPackedCount(k, n, set) * sizeof(std::uint16_t));
+          GemmF32Args g;
+          g.n = n, g.k = k, g.a = a.data(), g.lda = k, g.b = b.data(), g.ldb = form == kTransposed ? k : n, g.ldc = n;
+          g.trans_b = form == kTransposed;
+          g.tiles = set, g.same_rows = true, g.epilogue.bias_n = bias.data(), g.epilogue.alpha = 0.7f;
+          if (form == kPackedFloats) {
+            auto* floats = reinterpret_cast<float*>(packed.data());
+            PackGemmF32B(k, n, b.data(), n, false, floats, three, set);
+            g.packed_b = floats;
+          } else if (form == kPackedHalves) {
+            auto* to = reinterpret_cast<std::uint16_t*>(packed_half.data());
+            PackGemmHalfB(k, n, halves.data(), n, false, to, three, set);
+            g.packed_half = to;
+          }
+          const auto product = [&](int64_t m) {
+            std::vector<float> y(static_cast<std::size_t>(m * n));
+            g.m = m, g.c = y.data();
+            Scratch scratch(GemmF32ScratchBytes(g, 3));
+            GemmF32(g, three, scratch.data());
+            return y;
+          };
+          const std::vector<float> all = product(kRows);
+          for (const int64_t m : {1, 2, 3, 4, 7, 8, 9, 15}) {
+            const std::vector<float> want(all.begin(), all.begin() + m * n);
+            EXPECT_EQ(product(m), want) << Name(set->isa) << " " << m << "x" << n << "x" << k << " form " << form;
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST(GemmF32, TransposedOperands) {
   Serial serial;
   for (const TileF32Set* set : Sets())

@@ -79,7 +79,7 @@ Plan MakePlan(const NBitsArgs& g, int threads) {
   p.panels = CeilDiv(g.shape.n, set.lanes);
   p.int8 = g.int8_activations && set.has_int8;
   if (p.int8 && set.has_pairs && g.m >= kPairRows) p.side_by_side = 2;
-  p.widen = !p.int8 && g.m > kNBitsRows;
+  p.widen = !p.int8 && g.m > kNBitsRows && !g.same_rows;
   p.threads = g.m * g.shape.n * g.shape.k < kSerialWork ? 1 : std::max(1, threads);
   const int64_t blocks = g.shape.blocks();
   // Loads of whole vectors may read past the last block.

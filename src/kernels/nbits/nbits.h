@@ -48,6 +48,7 @@ struct NBitsArgs {
   std::int64_t ldy = 0;
   const float* bias = nullptr;    // [n] or null
   bool int8_activations = false;  // allowed: a may be rounded to 8 bits by block where the CPU gains by it
+  bool same_rows = false;         // the bits of a row of y do not depend on m: slower for many rows of floats
   const NBitsSet* set = nullptr;  // null: the best of this CPU; tests name others
   const TileF32Set* tiles = nullptr;
 };

@@ -170,6 +170,34 @@ TEST(NBits, HasTheSameBitsForAnyNumberOfThreads) {
   }
 }
 
+TEST(NBits, GivesARowTheSameBitsForAnyNumberOfRowsWhereAsked) {
+  constexpr int64_t kRows = 70;
+  for (const bool int8 : {false, true}) {
+    for (const int bits : {2, 4, 8}) {
+      const Problem p({.n = 50, .k = 320, .block = 32, .bits = bits, .has_zeros = bits == 4}, kRows, 9);
+      ForEachIsa([&](const NBitsSet& set, const TileF32Set& tiles) {
+        Serial serial;
+        Scratch packed(NBitsPackedBytes(p.shape, &set));
+        PackNBits(p.shape, {p.q.data(), p.scales.data(), p.zeros.data()}, packed.data(), serial, &set);
+        const auto product = [&](int64_t m) {
+          std::vector<float> y(static_cast<std::size_t>(m * p.shape.n));
+          NBitsArgs g;
+          g.shape = p.shape, g.packed = packed.data(), g.m = m, g.a = p.a.data(), g.lda = p.shape.k, g.y = y.data();
+          g.ldy = p.shape.n, g.int8_activations = int8, g.same_rows = true, g.set = &set, g.tiles = &tiles;
+          Scratch scratch(NBitsScratchBytes(g, 1));
+          MultiplyNBits(g, serial, scratch.data());
+          return y;
+        };
+        const std::vector<float> all = product(kRows);
+        for (const int64_t m : {1, 2, 3, 5, 8, 9, 19}) {
+          const std::vector<float> want(all.begin(), all.begin() + m * p.shape.n);
+          EXPECT_EQ(product(m), want) << Name(set.isa) << " bits " << bits << " int8 " << int8 << " rows " << m;
+        }
+      });
+    }
+  }
+}
+
 TEST(NBits, KeepsZerosAndNanOfActivations) {
   Problem p({.n = 18, .k = 64, .block = 32, .bits = 4}, 2, 9);
   std::fill_n(p.a.begin(), 64, 0.0f);

@@ -11,6 +11,7 @@
 #include "ops/operands.h"
 #include "ops/prepare_context.h"
 #include "ops/registry.h"
+#include "ops/same_rows.h"
 #include "ops/spell_context.h"
 
 namespace sardonyx::ops {
@@ -169,6 +170,7 @@ class Runner {
     a.cap = static_cast<float>(std::max(0.0, state_.softcap));
     a.causal = state_.causal;
     a.left = state_.left, a.right = state_.right;
+    a.same_rows = state_.same_rows;
     if (c_.HasInput(kPastK)) a.position = run_.past;
   }
 
@@ -259,7 +261,8 @@ class Runner {
 void RunAttention(KernelContext& c) { Runner(c).Run(); }
 
 Prepared PrepareAttention(PrepareContext& c) {
-  const AttentionState state = ReadAttention(c);
+  AttentionState state = ReadAttention(c);
+  state.same_rows = WantsSameRows();
   return WithState(c.InputDType(kQ) == DType::kDouble ? RunAttentionF64 : RunAttention, state);
 }
 

@@ -23,6 +23,7 @@ struct AttentionState {
   bool causal = false;
   std::int64_t left = -1, right = -1;  // window
   std::int64_t scores_mode = 0;
+  bool same_rows = false;  // see AttentionF32Args
 };
 
 void RunAttentionF64(KernelContext& c);  // attention_f64.cpp

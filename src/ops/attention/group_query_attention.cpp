@@ -17,6 +17,7 @@
 #include "ops/operands.h"
 #include "ops/prepare_context.h"
 #include "ops/registry.h"
+#include "ops/same_rows.h"
 
 namespace sardonyx::ops {
 namespace {
@@ -229,6 +230,7 @@ class GroupQuery {
     args_.scale = state_.scale != 0 ? state_.scale : 1 / std::sqrt(static_cast<float>(n_.size));
     args_.cap = state_.softcap;
     args_.causal = state_.causal;
+    args_.same_rows = state_.same_rows;
     if (state_.window >= 0) args_.left = state_.window - 1;
     args_.stage = state_.scores == 1 ? kernels::ScoreStage::kBiased : kernels::ScoreStage::kSoftmax;
   }
@@ -432,6 +434,7 @@ void RunGroupQuery(KernelContext& c) { GroupQuery(c).Run(); }
 Prepared PrepareGroupQuery(PrepareContext& c) {
   GroupQueryState state = ReadGroupQueryState(c);
   ReadGroupQueryCache(c, &state);
+  state.same_rows = WantsSameRows();
   if (state.sliding && c.HasOutput(kScores))
     c.Unsupported("attribute 'sliding_window_cache' with an output of scores, which ONNX Runtime refuses, too");
   if (c.HasInput(kQNorm) != c.HasInput(kKNorm)) {

@@ -26,6 +26,7 @@ struct GroupQueryState {
   int cache_bits = 0;       // of integers in the caches; 0: they hold floats
   bool k_per_channel = false, v_per_channel = false;
   bool rotary = false, interleaved = false, smooth = false, causal = true;
+  bool same_rows = false;  // see AttentionF32Args
 };
 
 // Fails where attributes contradict each other.

@@ -13,6 +13,7 @@
 #include "ops/integers.h"
 #include "ops/prepare_context.h"
 #include "ops/registry.h"
+#include "ops/same_rows.h"
 
 namespace sardonyx::ops {
 namespace {
@@ -37,6 +38,7 @@ struct State {
   float scale = 0;  // 0: 1 / sqrt(size)
   float filter = -10000;
   bool causal = false;
+  bool same_rows = false;  // see AttentionF32Args
 };
 
 // [batch, sequence, heads, size] of the inputs, symbolic; the size of V apart.
@@ -131,6 +133,7 @@ class MultiHead {
     }
     run_.args.scale = state_.scale != 0 ? state_.scale : 1 / std::sqrt(static_cast<float>(run_.q.size));
     run_.args.causal = state_.causal;
+    run_.args.same_rows = state_.same_rows;
     run_.args.last_sees_all = true;  // as in ONNX Runtime, where there are more keys than queries
     run_.args.position = run_.past;
     if (c.HasInput(in_.indirection)) ReadBeams();
@@ -291,6 +294,7 @@ Prepared PrepareMultiHead(PrepareContext& c) {
   s.scale = c.Float("scale", 0);
   s.filter = c.Float("mask_filter_value", -10000);
   s.causal = c.Flag("unidirectional");
+  s.same_rows = WantsSameRows();
   return WithState(RunMultiHead, s);
 }
 

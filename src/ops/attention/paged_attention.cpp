@@ -23,6 +23,7 @@
 #include "ops/infer_context.h"
 #include "ops/operands.h"
 #include "ops/prepare_context.h"
+#include "ops/same_rows.h"
 
 namespace sardonyx::ops {
 namespace {
@@ -257,6 +258,7 @@ class Paged {
     args.scale = s_.scale != 0 ? s_.scale : 1 / std::sqrt(static_cast<float>(n_.size));
     args.cap = s_.softcap;
     args.causal = s_.causal;
+    args.same_rows = s_.same_rows;
     if (s_.window > 0) args.left = s_.window - 1;
     return args;
   }
@@ -375,6 +377,7 @@ void InferPagedAttention(InferContext& c) {
 Prepared PreparePagedAttention(PrepareContext& c) {
   PagedState state = ReadPagedState(c);
   ReadPagedCaches(c, &state);
+  state.same_rows = WantsSameRows();
   return WithState(RunPaged, state);
 }
 

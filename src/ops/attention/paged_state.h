@@ -26,6 +26,7 @@ struct PagedState {
   std::int64_t value_size = 0;                         // 0: that of a head
   std::int64_t rotary_offset = 0;
   bool rotary = false, interleaved = false, causal = true;
+  bool same_rows = false;                                              // see AttentionF32Args
   bool latent = false;                                                 // values are the first elements of keys
   DType k_element = DType::kUndefined, v_element = DType::kUndefined;  // of the caches, as PagedCache knows them
   bool k_per_channel = false, v_per_channel = false;

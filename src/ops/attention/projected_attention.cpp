@@ -16,6 +16,7 @@
 #include "ops/integers.h"
 #include "ops/prepare_context.h"
 #include "ops/registry.h"
+#include "ops/same_rows.h"
 #include "tensor/packing.h"
 
 namespace sardonyx::ops {
@@ -46,7 +47,8 @@ struct State {
   float scale = 0;                     // 0: 1 / sqrt(size)
   float filter = -10000;
   bool causal = false;
-  Tensor packed;  // the weights, if constant
+  bool same_rows = false;  // see GemmF32Args and AttentionF32Args
+  Tensor packed;           // the weights, if constant
   std::int64_t columns = 0, inner = 0;
 };
 
@@ -129,6 +131,7 @@ class Projected {
     if (c.HasInput(in_.indirection)) ReadBeams();
     run_.args.scale = state_.scale != 0 ? state_.scale : 1 / std::sqrt(static_cast<float>(run_.q.size));
     run_.args.causal = state_.causal;
+    run_.args.same_rows = state_.same_rows;
     run_.args.position = run_.past;
     run_.Plan(io_, c.parallel().ThreadCount());
     scores_ = {x[0], x[1], run_.args.keys, state_.filter};
@@ -233,6 +236,7 @@ class Projected {
 
   void SetGemm(Dims x) {
     const bool packed = state_.packed.defined();
+    gemm_.same_rows = state_.same_rows;
     gemm_.m = rows_, gemm_.k = x[2], gemm_.n = packed ? state_.columns : c_.Input(kWeights).dim(1);
     const std::int64_t inner = packed ? state_.inner : c_.Input(kWeights).dim(0);
     if (inner != x[2]) {
@@ -381,6 +385,7 @@ Prepared PrepareProjected(PrepareContext& c) {
   State state = ReadState(c);
   if (c.Flag("do_rotary")) c.Unsupported("attribute 'do_rotary'");
   PackWeights(c, &state);
+  state.same_rows = WantsSameRows();
   return WithState(RunProjected, std::move(state));
 }
 

@@ -9,6 +9,7 @@
 
 #include "kernels/elementwise/convert.h"
 #include "ops/operands.h"
+#include "ops/same_rows.h"
 #include "ops/tensor_ref.h"
 #include "tensor/shared_bytes.h"
 
@@ -124,7 +125,7 @@ void PackExpert(const ExpertLayerDef& def, const Parts& p, Dims shape, std::int6
 }  // namespace
 
 ExpertLayer PrepareExpertLayer(PrepareContext& c, const ExpertLayerDef& def) {
-  ExpertLayer layer = {def, {}, {}};
+  ExpertLayer layer = {.def = def, .shape = {}, .packed = {}, .same_rows = WantsSameRows()};
   const auto constant = [&](std::size_t i) { return i == kNoExpertInput || c.Constant(i) != nullptr; };
   if (!constant(def.weights) || !constant(def.scales) || !constant(def.zeros)) return layer;
   const auto part = [&](std::size_t i) { return i == kNoExpertInput ? TensorRef{} : RefOf(*c.Constant(i)); };
@@ -161,6 +162,7 @@ kernels::GemmF32Args ExpertMatrices::FloatArgs(std::int64_t m) const {
   args.m = m, args.n = n(), args.k = k();
   args.lda = args.k, args.ldc = args.n;
   args.packed_b = &kGiven;
+  args.same_rows = layer_.same_rows;
   return args;
 }
 
@@ -170,6 +172,7 @@ kernels::NBitsArgs ExpertMatrices::BitsArgs(std::int64_t m) const {
   args.m = m;
   args.lda = k(), args.ldy = n();
   args.int8_activations = layer_.def.int8_activations;
+  args.same_rows = layer_.same_rows;
   return args;
 }
 

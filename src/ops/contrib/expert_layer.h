@@ -25,8 +25,9 @@ struct ExpertLayerDef {
 // A layer with its packed weights, if they are constant. All runs share it.
 struct ExpertLayer {
   ExpertLayerDef def;
-  Shape shape;    // [experts, n, k], if packed
-  Tensor packed;  // [experts, bytes]
+  Shape shape;             // [experts, n, k], if packed
+  Tensor packed;           // [experts, bytes]
+  bool same_rows = false;  // see GemmF32Args
 };
 
 // Packs constant weights.

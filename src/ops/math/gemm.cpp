@@ -13,6 +13,7 @@
 #include "ops/prepare_context.h"
 #include "ops/product.h"
 #include "ops/registry.h"
+#include "ops/same_rows.h"
 #include "ops/upgrade_context.h"
 
 namespace sardonyx::ops {
@@ -179,6 +180,7 @@ void PackB(PrepareContext& c, GemmState& state) {
   state.k = b->shape()[state.trans_b ? 1 : 0];
   state.n = b->shape()[state.trans_b ? 0 : 1];
   state.packed = PackMatrix(*b, {state.k, state.n, b->shape()[1], state.trans_b}, c.parallel(), c.rounds_to_bf16());
+  state.packed.same_rows = WantsSameRows();
   c.MarkPacked(1);
 }
 

@@ -16,6 +16,7 @@
 #include "ops/prepare_context.h"
 #include "ops/product.h"
 #include "ops/registry.h"
+#include "ops/same_rows.h"
 #include "ops/shapes/matmul_shape.h"
 
 namespace sardonyx::ops {
@@ -171,6 +172,7 @@ void PackB(PrepareContext& c, MatMulState& state) {
   const MatMulOperand b = ViewOperand(tensor->shape(), true, state.flags.trans_b, state.flags.trans_batch_b);
   state.packed = PackMatrix(*tensor, {b.inner(true), b.outer(true), b.ld, b.trans, b.batch_count, b.unit}, c.parallel(),
                             c.rounds_to_bf16());
+  state.packed.same_rows = WantsSameRows();
   state.b = tensor->shape();
   c.MarkPacked(1);
 }

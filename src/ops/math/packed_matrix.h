@@ -13,11 +13,14 @@ struct PackedMatrix {
   Tensor data;                  // of B's type, or of 16 bits (narrow_weights.h); undefined if B is no constant
   std::int64_t count = 0;       // elements of one packed matrix: the stride of a batch
   bool rounds_to_bf16 = false;  // products with it may be computed in bf16
+  bool same_rows = false;       // see GemmF32Args
 
   bool defined() const { return data.defined(); }
-  // Sets packed_b or packed_half of Args, the arguments of a product that computes in T: float also for 16-bit types.
+  // Sets packed_b or packed_half of Args, the arguments of a product that computes in T: float also for 16-bit types;
+  // and how it is computed.
   template <typename T, typename Args>
   void GiveTo(Args& args) const {
+    if constexpr (std::is_same_v<T, float>) args.same_rows = same_rows;
     if (!defined()) return;
     if (data.dtype() == kDTypeOf<T>) {
       args.packed_b = data.data<T>();

@@ -14,6 +14,7 @@
 #include "ops/prepare_context.h"
 #include "ops/quantized/gpu_weights.h"
 #include "ops/registry.h"
+#include "ops/same_rows.h"
 #include "tensor/packing.h"
 
 namespace sardonyx::ops {
@@ -24,8 +25,9 @@ constexpr std::size_t kA = 0, kB = 1, kScales = 2, kZeros = 3, kGroupIndex = 4, 
 struct State {
   kernels::NBitsShape shape;
   bool int8 = false;
-  bool by_index = false;  // a group index: weights as floats
-  Tensor packed;          // for kernels/nbits, or for the f32 product; undefined if the weights are no constants
+  bool by_index = false;   // a group index: weights as floats
+  bool same_rows = false;  // see NBitsArgs
+  Tensor packed;           // for kernels/nbits, or for the f32 product; undefined if the weights are no constants
 };
 
 State ReadState(const AttributeReader& c) {
@@ -167,6 +169,7 @@ void RunMatMulNBits(KernelContext& c) {
   args.lda = gemm.lda = gemm.k = s.shape.k;
   args.ldy = gemm.ldc = gemm.n = s.shape.n;
   args.int8_activations = s.int8;
+  args.same_rows = gemm.same_rows = s.same_rows;
   static constexpr float kGiven = 0;
   gemm.packed_b = &kGiven;
   const int threads = c.parallel().ThreadCount();
@@ -210,6 +213,7 @@ Prepared PrepareMatMulNBits(PrepareContext& c) {
   State s = ReadState(c);
   const GpuWeights gpu = ReadLayout(c, s.shape);
   s.by_index = c.HasInput(kGroupIndex);
+  s.same_rows = WantsSameRows();
   s.shape.has_zeros = c.HasInput(kZeros);
   const auto constant = [&](std::size_t i) { return !c.HasInput(i) || c.Constant(i) != nullptr; };
   if (constant(kB) && constant(kScales) && constant(kZeros) && constant(kGroupIndex)) {
