@@ -36,6 +36,14 @@ bool AreMasked(const float* x) {
   return other == 0;
 }
 
+// Whether `count` weights of each row are 0.
+bool AreZero(const float* x, int64_t count, int64_t stride, int64_t rows) {
+  std::int32_t other = 0;
+  for (int64_t r = 0; r < rows; ++r)
+    for (int64_t i = 0; i < count; ++i) other |= static_cast<std::int32_t>(x[r * stride + i] != 0);
+  return other == 0;
+}
+
 struct Range {
   int64_t first = 0, end = 0;
 };
@@ -252,6 +260,17 @@ class Attention {
     return {std::min(seen.first, seen.end), seen.end};
   }
 
+  // The keys of a range whose values count: masks that are no infinities, such as -10,000, leave weights of 0 at both
+  // ends. Without biases there are none.
+  Range Weighing(const float* weights, int64_t stride, int64_t rows, Range seen) const {
+    if (a_.bias[0].data == nullptr && a_.bias[1].data == nullptr) return seen;
+    const auto step = [&] { return std::min(kMaskStep, seen.end - seen.first); };
+    const auto zero = [&](int64_t key) { return AreZero(weights + key, step(), stride, rows); };
+    while (step() > 0 && zero(seen.first)) seen.first += step();
+    while (step() > 0 && zero(seen.end - step())) seen.end -= step();
+    return seen;
+  }
+
   // ---- few rows
 
   void RunFew(int64_t unit, float* slot) {
@@ -284,6 +303,8 @@ class Attention {
       Weigh(b, at, k0 + seen.first, seen.end - seen.first, &states[r], scores + r * score_stride_ + seen.first);
       std::fill_n(sums + r * value_stride_, a_.value_size, 0.0f);
     }
+    seen = Weighing(scores, score_stride_, unit_rows_, seen);
+    seen.first -= seen.first % kFewKeys;
     for (int64_t j = seen.first; j < seen.end; j += kFewKeys) {
       const int64_t step = std::min(kFewKeys, seen.end - j);
       const Rows values = ValuesAt(b, kv, k0 + j, step, room);
@@ -413,11 +434,13 @@ class Attention {
           Weigh(m.b, at, k0 + first, seen.end - first, &m.states[begin + r], m.scores + r * score_stride_ + first);
       if (keep != 1) rows_.scale(sums, a_.value_size, keep, sums);
     }
-    t.k = seen.end - first;
-    t.a0 = m.scores + first, t.a1 = t.a0 + half * score_stride_, t.a_row_stride = score_stride_;
+    const Range weighing = Weighing(m.scores, score_stride_, rows, {first, seen.end});
+    if (weighing.first >= weighing.end) return;
+    t.k = weighing.end - weighing.first;
+    t.a0 = m.scores + weighing.first, t.a1 = t.a0 + half * score_stride_, t.a_row_stride = score_stride_;
     t.c_row_stride = t.residual_row_stride = value_stride_;
     for (int64_t c = 0; c < a_.value_size; c += nr) {
-      t.b = m.packed_v + c * block_ + first * nr;
+      t.b = m.packed_v + c * block_ + weighing.first * nr;
       t.c0 = m.sums + begin * value_stride_ + c, t.c1 = t.c0 + half * value_stride_;
       t.residual0 = t.c0, t.residual1 = t.c1;
       t.columns = std::min(nr, a_.value_size - c);

@@ -262,6 +262,32 @@ TEST(AttentionF32, DoesNotReadWhatAMaskHidesBehindTheKeys) {
   }
 }
 
+// The scores of such keys are not known beforehand, but their weights are 0 beside those of other keys of the block.
+TEST(AttentionF32, DoesNotReadValuesWhoseWeightsAMaskMakesZero) {
+  constexpr int64_t kFirst = 21, kEnd = 70;
+  for (const int64_t queries : {1, 3, 30}) {
+    const int64_t keys = queries > 3 ? 1300 : kKeyBlock;
+    Case c{.heads = 4, .kv_heads = 2, .queries = queries, .keys = keys, .size = 16, .value_size = 16};
+    Problem p = Make(c, 9);
+    p.bias.assign(static_cast<std::size_t>(keys), -10000);
+    std::fill(p.bias.begin() + kFirst, p.bias.begin() + kEnd, 0.0f);
+    p.args.bias[0] = {p.bias.data(), 0, 0, 0};
+    ForEachIsa(p, [&](std::string_view isa) {
+      Serial serial;
+      EXPECT_LT(ErrorOf(p, serial), 3e-6) << isa;
+      const std::vector<float> wanted = p.y, v = p.v;
+      for (int64_t kv = 0; kv < 2; ++kv) {
+        const auto end = p.v.begin() + (kv + 1) * keys * 16;
+        std::fill(p.v.begin() + (kv * keys + kEnd + 64) * 16, end, std::nanf(""));
+      }
+      Scratch scratch(AttentionF32ScratchBytes(p.args, 1));
+      AttentionF32(p.args, serial, scratch.data());
+      EXPECT_EQ(p.y, wanted) << isa << ", queries " << queries;
+      p.v = v;
+    });
+  }
+}
+
 TEST(AttentionF32, GivesZerosToAQueryThatSeesNothing) {
   for (const int64_t queries : {2, 20}) {
     Problem p = Make({.queries = queries, .keys = 9}, 5);
