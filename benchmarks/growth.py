@@ -190,13 +190,13 @@ def main():
     machine = {"cpu": ceilings.cpu(), "threads": options.threads, "limit_s": options.limit}
     print(growth_page.machine_text(machine) + "\n\n" + growth_page.HEAD, flush=True)
     curves = json.loads(options.json.read_text())["curves"] if options.add and options.json.exists() else []
-    curves = [each for each in curves if each["name"] not in chosen]
     with tempfile.TemporaryDirectory() as folder:
         for name in chosen:
             measure = shapes_curve if name in growth_models.DISTINCT else curve
             found = measure(name, options, pathlib.Path(folder))
             print(growth_page.lines(found), flush=True)
-            curves = sorted([*curves, found], key=lambda each: known.index(each["name"]))
+            curves = sorted([*(each for each in curves if each["name"] != name), found],
+                            key=lambda each: known.index(each["name"]))
             options.json.parent.mkdir(parents=True, exist_ok=True)
             options.json.write_text(json.dumps({"machine": machine, "curves": curves}, indent=1) + "\n")
     page = options.json.with_suffix(".html")

@@ -22,7 +22,7 @@ FIGURES = {"create_ms": ("session creation", "ms"), "start_ms": ("creation and f
            "peak_mb": ("peak memory", "MB"), "kept_mb": ("memory kept", "MB")}
 LEAST = {"ms": 1e-3, "MB": 1.0}
 BEHIND, STEEP = 1.05, 1.15  # ours / theirs, and the slope of a line on logarithmic axes, that are marked
-WIDTH, HEIGHT = 250, 170
+WIDTH, HEIGHT = 216, 170
 
 HEAD = (f"{'curve':<30}{'':<27}{'size':>8}{'ours':>12}{'ORT':>12}{'ORT/ours':>10}{'slope':>7}{'ORT':>7}")
 
