@@ -1,9 +1,8 @@
-// capi/older_name.cpp - the name by which the loader knows this library where it stands in for a release before 1.19.
+// capi/elf/older_name.cpp - the name by which the loader knows this library where it stands in for a release before 1.19.
 //
 // These releases were called by their whole version (libonnxruntime.so.1.14.1), later ones libonnxruntime.so.1.
 // Programs open the library by its path and then a binding that asks for that name; the loader compares it with what
 // the first library calls itself. So a file of such a name calls itself as the release's file did.
-#if defined(__linux__) && defined(__x86_64__)
 #include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
@@ -84,4 +83,3 @@ void SetOwnName(ElfW(Dyn) * entry, uint64_t offset) {
 
 }  // namespace
 }  // namespace sardonyx
-#endif
