@@ -111,6 +111,17 @@ def test_a_split_into_one_output_leaves_all_in_it(parts):
         np.testing.assert_array_equal(got, TABLE)
 
 
+def test_branches_with_inputs_are_refused():
+    """Nobody gives them values."""
+    model = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["" : 17]> g (bool c, float[N] x) => (float[N] y) {
+        y = If (c) <then_branch = yes (float[N] q) => (float[N] p) { p = Neg (q) },
+                    else_branch = no () => (float[N] r) { r = Relu (x) }> }""")
+    for engine in (sardonyx, onnxruntime):
+        with pytest.raises(Exception) as error:
+            session_of(engine, model.SerializeToString(), "ORT_ENABLE_ALL")
+        assert type(error.value).__name__ == "Fail"
+
+
 TEXTS = ["1,5", "1_0", "2.5kg", "-0x10", "0x1.8p3 ", "1e3 m", " +7", "12abc"]
 
 
