@@ -134,6 +134,7 @@ class Runner {
   // Keys and values of one sequence serve every sequence of queries, as they do in the products that the optimizer
   // makes a node of: a decoder's beams on the states of one text. Caches are each sequence's own.
   void RepeatBatch() {
+    if (run_.k.batch != run_.v.batch) return;
     for (Heads* heads : {&run_.k, &run_.v}) {
       const bool cached = heads == &run_.k ? c_.HasInput(kPastK) || c_.HasOutput(kPresentK)
                                            : c_.HasInput(kPastV) || c_.HasOutput(kPresentV);
