@@ -35,12 +35,13 @@ class Convolution {
         panels_(CeilDivide(g.group_out, tiles_.columns)),
         tile_rows_(2 * g.group_out <= tiles_.columns ? tiles_.narrow_rows : tiles_.rows),
         // What the threads share is cut into enough units that none waits long for the last one.
-        wanted_(threads > 1 ? CeilDivide(kUnitsPerThread * threads, g.images * (g.groups > 1 ? 1 : panels_)) : 1),
+        wanted_(threads > 1 ? CeilDivide(kUnitsPerThread * threads, g.images * (panels_ > 1 ? g.groups * panels_ : 1))
+                            : 1),
         strips_(g.count[0] * g.count[1], g.count[2], tile_rows_, wanted_, false),
         chunks_(std::clamp<int64_t>(CeilDivide(g.x_image_floats, ChunkFloats()), 1, strips_.count())),
         panel_floats_(g.taps * g.k * tiles_.columns) {
     chunks_ = std::clamp<int64_t>(wanted_, chunks_, strips_.count());
-    groups_together_ = g.groups > 1 && (threads == 1 || g.images * chunks_ >= 2 * threads);
+    groups_together_ = g.groups > 1 && panels_ == 1 && (threads == 1 || g.images * chunks_ >= 2 * threads);
     PlanCuts();
   }
 
