@@ -9,6 +9,9 @@ CASES = [*((name, form) for name in SMALL for form in quantized_forms.FORMS), ("
          ("shufflenet_v2_x1_0", "dynamic")]
 # Half precision at 65 dB: ours rounds after other operators than ONNX Runtime does.
 BELOW = {("keras_loop_rnn", "fp16"): "dB below theirs in sardonyx"}
+# Of a useful result in dB. A recurrent net of random weights amplifies what 8 bits lose of its states: the results of
+# both tools have 1.5 dB over the sixteen inputs.
+LEAST = {("gru_denoiser", "QDQ"): 1.0, ("gru_denoiser", "QOperator"): 1.0}
 
 
 @pytest.mark.skipif(not model_zoo.present(), reason=model_zoo.why_absent())
@@ -17,7 +20,7 @@ def test_a_model_of_the_zoo_in_every_form(tmp_path, name, form):
     row = quantized_forms.compared(name, form, tmp_path)
     found = [problem for problem in quantized_forms.problems(row) if BELOW.get((name, form), "\n") not in problem]
     assert found == [], row
-    assert row["sardonyx in sardonyx"] > 10
+    assert row["sardonyx in sardonyx"] > LEAST.get((name, form), 10.0)
 
 
 def test_what_is_worse_is_found():
