@@ -65,9 +65,9 @@ std::optional<float> BoundOf(const Graph& graph, const Node& clip, std::size_t i
   return ScalarConstant(graph, clip.inputs[i]);
 }
 
-const ActivationDef& ReadName(const AttributeReader& c) {
+const ActivationDef& ReadName(const AttributeReader& c, std::string_view attribute = "activation") {
   static constexpr ActivationDef kNothing = {};
-  const std::string name = c.String("activation", "");
+  const std::string name = c.String(attribute, "");
   if (name.empty()) return kNothing;
   const ActivationDef* def = FindActivation(name);
   if (def == nullptr)
@@ -133,9 +133,10 @@ std::optional<NodeActivation> ActivationOf(const Graph& graph, const Node& node)
   return std::nullopt;
 }
 
-kernels::Activation ReadConvActivation(const AttributeReader& c) {
-  const FloatFunction& f = ReadName(c).function;
-  const std::vector<float> params = c.Floats("activation_params");
+kernels::Activation ReadConvActivation(const AttributeReader& c, std::string_view prefix) {
+  const std::string name = std::string(prefix) + "activation";
+  const FloatFunction& f = ReadName(c, name).function;
+  const std::vector<float> params = c.Floats(name + "_params");
   kernels::Activation activation{f.kind, f.a.otherwise, f.b.otherwise};
   if (!f.a.attribute.empty() && !params.empty()) activation.alpha = params[0];
   if (!f.b.attribute.empty() && params.size() > 1) activation.beta = params[1];

@@ -49,7 +49,7 @@ std::optional<NodeFunction> FunctionOf(const Node& node);
 
 // The attributes of FusedConv and of the products. What is missing is the ONNX operator's default. Fail with
 // kNotImplemented for an activation that is not in the table.
-kernels::Activation ReadConvActivation(const AttributeReader& c);
+kernels::Activation ReadConvActivation(const AttributeReader& c, std::string_view prefix = {});
 kernels::Activation ReadProductActivation(const AttributeReader& c);
 // The same of a node that takes over an activation.
 void WriteConvActivation(Node& conv, const NodeActivation& activation);

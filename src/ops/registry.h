@@ -47,6 +47,7 @@ namespace sardonyx::ops {
   X(Einsum)                \
   X(EmbedLayerNorm)        \
   X(Expand)                \
+  X(ExpandedConv)          \
   X(FlexAttention)         \
   X(Experts)               \
   X(FourBitProduct)        \

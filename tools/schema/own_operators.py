@@ -57,14 +57,25 @@ def fused_matmul():
          attribute("activation_beta", FLOAT), attribute("activation_gamma", FLOAT)])
 
 
+def attributes_of(schema):
+    return [OpSchema.Attribute(name, a.default_value) if a.default_value.type else
+            OpSchema.Attribute(name, a.type, required=a.required) for name, a in schema.attributes.items()]
+
+
+def expanded_conv():
+    activations = [attribute(f"{prefix}activation{suffix}", kind) for prefix in ("", "wide_")
+                   for suffix, kind in (("", STRING), ("_params", FLOATS))]
+    return operator(
+        "ExpandedConv",
+        [one("X", "T"), one("wide_W", "T"), optional("wide_B", "T"), one("W", "T"), optional("B", "T")],
+        [one("Y", "T")], {"T": ["tensor(float)"]}, [*attributes_of(onnx.defs.get_schema("Conv", 11)), *activations])
+
+
 def lookup8():
     return operator("Lookup8", [one("X", "T"), one("table", "U")], [one("Y", "U")], {"T": BYTES, "U": BYTES}, [])
 
 
 def qlinear_conv_add():
-    conv = onnx.defs.get_schema("QLinearConv", 10)
-    attributes = [OpSchema.Attribute(name, a.default_value) if a.default_value.type else
-                  OpSchema.Attribute(name, a.type, required=a.required) for name, a in conv.attributes.items()]
     scale = "tensor(float)"
     return operator(
         "QLinearConvAdd",
@@ -72,7 +83,8 @@ def qlinear_conv_add():
          one("w_zero_point", "W"), one("y_scale", scale), one("y_zero_point", "Y"), optional("B", "tensor(int32)"),
          one("Z", "Y"), one("Z_scale", scale), optional("Z_zero_point", "Y"), one("C_scale", scale),
          optional("C_zero_point", "Y")],
-        [one("C", "Y")], {"X": BYTES, "W": BYTES, "Y": BYTES}, [*attributes, attribute("z_first", INT, 0)])
+        [one("C", "Y")], {"X": BYTES, "W": BYTES, "Y": BYTES},
+        [*attributes_of(onnx.defs.get_schema("QLinearConv", 10)), attribute("z_first", INT, 0)])
 
 
 class ChannelsLast:
@@ -97,4 +109,4 @@ def channels_last():
 
 
 def schemas():
-    return [fused_elementwise(), fused_matmul(), lookup8(), qlinear_conv_add(), *channels_last()]
+    return [expanded_conv(), fused_elementwise(), fused_matmul(), lookup8(), qlinear_conv_add(), *channels_last()]

@@ -3,9 +3,8 @@
 // C is cut into units: (element of the batch) x (chunk of rows whose A stays in the second cache level) x (panel of nr
 // columns). A thread takes consecutive units, so each panel of B is read by one core; K is cut by the shape alone.
 #include <algorithm>
-#include <atomic>
-#include <bit>
 
+#include "base/parallel_slots.h"
 #include "kernels/gemm/gemm_f32_plan.h"
 
 namespace sardonyx::kernels::gemm_f32 {
@@ -262,28 +261,10 @@ bool RoundA(const GemmF32Args& g, const Bf16Layout& layout, Parallel& parallel, 
   return std::all_of(facts, facts + threads, [](bool exact) { return exact; });
 }
 
-// Threads take units as they finish, each with a slot that no other holds.
+// Threads take units as they finish, each with a slot of its own.
 void RunWithSlots(const TileLoop& loop, Parallel& parallel, std::byte* slots, std::size_t slot_bytes) {
-  const int threads = parallel.ThreadCount();
-  const int64_t units = loop.UnitCount();
-  const auto slot = [&](int64_t s) {
-    return reinterpret_cast<float*>(slots + static_cast<std::size_t>(s) * slot_bytes);
-  };
-  constexpr int kMostSlots = 64;
-  if (threads > kMostSlots) {
-    parallel.For(threads, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t s = begin; s < end; ++s) loop.Run(units * s / threads, units * (s + 1) / threads, slot(s));
-    });
-    return;
-  }
-  std::atomic<std::uint64_t> free = ~std::uint64_t{0} >> (kMostSlots - threads);
-  parallel.For(units, 1, [&](int64_t begin, int64_t end) {
-    std::uint64_t seen = free.load(std::memory_order_relaxed);
-    while (!free.compare_exchange_weak(seen, seen & (seen - 1), std::memory_order_acquire)) {
-    }
-    const int mine = std::countr_zero(seen);
-    loop.Run(begin, end, slot(mine));
-    free.fetch_or(std::uint64_t{1} << mine, std::memory_order_release);
+  ForWithSlots(loop.UnitCount(), parallel, [&](int64_t begin, int64_t end, int64_t slot) {
+    loop.Run(begin, end, reinterpret_cast<float*>(slots + static_cast<std::size_t>(slot) * slot_bytes));
   });
 }
 
