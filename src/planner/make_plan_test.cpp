@@ -19,7 +19,7 @@ namespace {
 class ReadyToPlan {
  public:
   explicit ReadyToPlan(const std::string& text)
-      : model_(ParseModel("<ir_version: 10, opset_import: [\"\" : 21]> " + text)), graph_(model_.graph) {
+      : model_(ParseModel("<ir_version: 10, opset_import: [\"\" : 21, \"ai.sardonyx\" : 1]> " + text)), graph_(model_.graph) {
     ops::ResolveVersions(graph_, registry(), model_);
     ops::Infer(graph_, registry());
     ops::Upgrade(graph_, registry());
@@ -111,6 +111,37 @@ buffers:
   host + 0, 1152 bytes, steps 0 to 4: a, c, l
   host + 1152, 864 bytes, steps 3 to 5: r
 arenas: host 2048 bytes
+outputs: y direct, z direct
+)");
+}
+
+TEST(MakePlan, AConcatIsAPartOfALaterOneAndReadWhereItLies) {
+  ReadyToPlan g(R"(g (float[n,9,16] x) => (float[n,9,32] y, float[n,9,48] z) {
+    a = Add(x, x)
+    b = Mul(x, a)
+    c = Concat<axis = -1>(a, b)
+    y = ai.sardonyx.FusedElementwise<steps = ["Relu"], operands = [0, 0], parameters = [0.0, 0.0]>(c)
+    d = Sub(x, b)
+    e = Concat<axis = -1>(c, d)
+    z = ai.sardonyx.FusedElementwise<steps = ["Relu"], operands = [0, 0], parameters = [0.0, 0.0]>(e)
+  } )");
+  EXPECT_EQ(g.Text({Floats({1, 9, 16})}), R"(plan of g(float[1,9,16] x)
+steps:
+  0  a = Add(x, x)
+  1  b = Mul(x, a)
+  3  y = ai.sardonyx.FusedElementwise(c)
+  4  d = Sub(x, b)
+  6  z = ai.sardonyx.FusedElementwise(e)
+values:
+  x  float[1,9,16]  input x
+  a  float[1,9,16]  output z, rows 48 apart
+  b  float[1,9,16]  output z, rows 48 apart
+  c  float[1,9,32]  output z, rows 48 apart
+  y  float[1,9,32]  output y
+  d  float[1,9,16]  output z, rows 48 apart
+  e  float[1,9,48]  output z
+  z  float[1,9,48]  output z
+arenas: host 0 bytes
 outputs: y direct, z direct
 )");
 }

@@ -142,30 +142,35 @@ struct Tape {
   float output_scale = 1, output_zero = 0;
 };
 
-// The output's axes, neighbours joined where all inputs go on alike, innermost first.
+// Elements of each input, and of the output behind them.
+using Places = std::array<std::int64_t, kMaxTapeInputs + 1>;
+
+// The output's axes, neighbours joined where all tensors go on alike, innermost first.
 struct Walk {
   std::size_t rank = 0;
   // The first `rank` are set; clearing all would take longer than a small run.
   std::array<std::int64_t, kMaxAxes> sizes;
-  std::array<std::array<std::int64_t, kMaxTapeInputs>, kMaxAxes> strides;
+  std::array<Places, kMaxAxes> strides;
 };
 
-Walk PlanWalk(KernelContext& c, std::size_t inputs, Dims out) {
+Walk PlanWalk(KernelContext& c, std::size_t inputs) {
+  const Dims out = c.Output(0).shape;
   Walk walk;
-  std::array<std::int64_t, kMaxTapeInputs> step;
+  Places step;
   step.fill(1);
   for (std::size_t i = 0; i < out.size(); ++i) {
     const std::int64_t size = out[out.size() - 1 - i];
-    std::array<std::int64_t, kMaxTapeInputs> stride = {};
+    Places stride = {};
     bool joins = walk.rank > 0;
-    for (std::size_t k = 0; k < inputs; ++k) {
-      const Dims shape = c.Input(k).shape;
+    for (std::size_t k = 0; k <= inputs; ++k) {
+      const Dims shape = k < inputs ? c.Input(k).shape : out;
+      const std::int64_t pitch = k < inputs ? c.Input(k).pitch : c.Output(0).pitch;
       const std::int64_t mine = i < shape.size() ? shape[shape.size() - 1 - i] : 1;
       if (mine != 1 && mine != size) {
         Fail(Code::kInvalidArgument, "expected inputs that broadcast to ", ToText(out), ", found ", ToText(shape));
       }
       stride[k] = mine == 1 ? 0 : step[k];
-      step[k] *= mine;
+      step[k] *= i == 0 && pitch != 0 ? pitch : mine;  // rows may lie apart
       joins = joins && stride[k] == walk.strides[walk.rank - 1][k] * walk.sizes[walk.rank - 1];
     }
     if (size == 1) continue;
@@ -186,7 +191,7 @@ Walk PlanWalk(KernelContext& c, std::size_t inputs, Dims out) {
 
 class TapeRunner {
  public:
-  TapeRunner(KernelContext& c, const Tape& tape) : tape_(tape), walk_(PlanWalk(c, tape.inputs, c.Output(0).shape)) {
+  TapeRunner(KernelContext& c, const Tape& tape) : tape_(tape), walk_(PlanWalk(c, tape.inputs)) {
     for (std::size_t k = 0; k < tape.inputs; ++k) {
       const TensorRef& x = c.Input(k);
       if (x.dtype == DType::kFloat) {
@@ -214,19 +219,19 @@ class TapeRunner {
   void Run(std::int64_t begin, std::int64_t end) const {
     while (begin < end) {
       std::int64_t rest = begin;
-      std::array<std::int64_t, kMaxTapeInputs> at = {};
+      Places at = {};
       for (std::size_t axis = 0; axis < walk_.rank; ++axis) {
         const std::int64_t index = rest % walk_.sizes[axis];
         rest /= walk_.sizes[axis];
-        for (std::size_t k = 0; k < tape_.inputs; ++k) at[k] += index * walk_.strides[axis][k];
+        for (std::size_t k = 0; k <= tape_.inputs; ++k) at[k] += index * walk_.strides[axis][k];
       }
       const std::int64_t row_end = std::min(end, begin - begin % walk_.sizes[0] + walk_.sizes[0]);
       for (; begin < row_end; begin += kBlock) {
         const std::int64_t n = std::min(kBlock, row_end - begin);
         if (streamed_) {
-          StreamBlock(at, begin, static_cast<std::size_t>(n));
+          StreamBlock(at, static_cast<std::size_t>(n));
         } else if (output_ != nullptr) {
-          RunBlock(at, output_ + begin, static_cast<std::size_t>(n));
+          RunBlock(at, output_ + at[tape_.inputs], static_cast<std::size_t>(n));
         } else if (narrow_ != nullptr) {
           alignas(64) float block[kBlock];
           RunBlock(at, block, static_cast<std::size_t>(n));
@@ -234,7 +239,7 @@ class TapeRunner {
         } else {
           RunQuantized(at, output_bytes_ + begin, static_cast<std::size_t>(n));
         }
-        for (std::size_t k = 0; k < tape_.inputs; ++k) at[k] += n * walk_.strides[0][k];
+        for (std::size_t k = 0; k <= tape_.inputs; ++k) at[k] += n * walk_.strides[0][k];
       }
       begin = row_end;
     }
@@ -242,10 +247,9 @@ class TapeRunner {
   }
 
  private:
-  using Places = std::array<std::int64_t, kMaxTapeInputs>;
-
   // A block of floats or halves, past the caches.
-  void StreamBlock(const Places& at, std::int64_t begin, std::size_t n) const {
+  void StreamBlock(const Places& at, std::size_t n) const {
+    const std::int64_t begin = at[tape_.inputs];
     alignas(64) float block[kBlock];
     RunBlock(at, block, n);
     if (output_ != nullptr) return kernels::Stream()(block, output_ + begin, n * sizeof(float));

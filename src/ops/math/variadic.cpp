@@ -203,6 +203,7 @@ constexpr OpDef kVariadicOps[] = {
      .infer = InferFusedElementwise,
      .prepare = PrepareFusedElementwise,
      .cost = CountSteps,
+     .pitch = [](const Node&, Port) { return true; },
      .traits = kTraits},
 };
 
