@@ -14,6 +14,7 @@ import xml.etree.ElementTree
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 HERE = ROOT / "tests/clients"
+PROGRAMS = HERE / "programs"
 BUILD = pathlib.Path(os.environ.get("SDX_BUILD", ROOT / "build/release")).resolve()
 CACHE = pathlib.Path(os.environ.get("SARDONYX_CLIENTS", pathlib.Path.home() / ".cache/sardonyx-clients")).resolve()
 STOCK_VERSION = "1.31.1"

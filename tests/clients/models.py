@@ -9,6 +9,17 @@ TYPES = {"float32": T.FLOAT, "float64": T.DOUBLE, "int8": T.INT8, "uint8": T.UIN
          "uint16": T.UINT16, "int32": T.INT32, "uint32": T.UINT32, "int64": T.INT64, "uint64": T.UINT64,
          "bool": T.BOOL, "string": T.STRING, "float16": T.FLOAT16, "bfloat16": T.BFLOAT16}
 
+# Writes an adapter: a program for the environment that has ONNX Runtime's package.
+ADAPTER = """
+import sys, numpy as np, onnxruntime as o
+adapter = o.AdapterFormat()
+adapter.set_adapter_version(1)
+adapter.set_model_version(1)
+adapter.set_parameters({'a': o.OrtValue.ortvalue_from_numpy(np.array([[1], [2]], np.float32)),
+                        'b': o.OrtValue.ortvalue_from_numpy(np.array([[3, 4]], np.float32))})
+adapter.export_adapter(sys.argv[1])
+"""
+
 
 def _save(folder, name, nodes, inputs, outputs, initializers=(), opsets=(("", 17),), **more):
     graph = h.make_graph(nodes, name, inputs, outputs, list(initializers), doc_string=f"the graph {name}")

@@ -7,7 +7,7 @@ Each client is installed once, in an environment of its own under $SARDONYX_CLIE
 passes on ONNX Runtime must pass here, with this build's library mapped and not ONNX Runtime's."""
 import collections
 import csv
-import importlib
+import importlib.util
 import inspect
 import shutil
 import sys
@@ -18,7 +18,6 @@ from client import BUILD, CACHE, FAILED, HERE, PASSED, ROOT, SKIPPED, STOCK_VERS
 
 TABLE = HERE / "results.tsv"
 PAGE = ROOT / "docs/clients.md"
-NO_CLIENTS = ("client", "models", "run", "transformers_small")
 FIELDS = ("client", "version", "kind", "runs", "passed", "fails_on_both", "missing")
 HEAD = f"""# Released programs that run on Sardonyx
 
@@ -36,7 +35,16 @@ KINDS = {"library": "Programs that load the library", "package": "Python program
 
 
 def clients():
-    return sorted(path.stem for path in HERE.glob("*.py") if path.stem not in NO_CLIENTS)
+    """The scripts, by name: each lies in the folder of its kind."""
+    return {path.stem: path for path in sorted(HERE.glob("*/*.py"), key=lambda path: path.stem)}
+
+
+def load(name):
+    """By its path: some scripts have the names of packages."""
+    spec = importlib.util.spec_from_file_location(f"client_{name}", clients()[name])
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def stock_library():
@@ -65,7 +73,7 @@ def installed(name, module):
 
 def run_client(name):
     """A row of the table, and the lines that say what is wrong."""
-    module, stock = importlib.import_module(name), stock_library()
+    module, stock = load(name), stock_library()
     place = installed(name, module)
     sides = (Side("stock", stock, None, place / "stock.log"),
              Side("ours", BUILD / "lib/libonnxruntime.so.1", BUILD / "as_onnxruntime", place / "ours.log"))

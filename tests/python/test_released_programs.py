@@ -26,7 +26,7 @@ PROGRAMS = [("magika", 15, []), ("onnx_asr", 58, []), ("rapidocr", 5, ["4"]), ("
 
 @pytest.mark.parametrize(("name", "count", "arguments"), PROGRAMS, ids=[row[0] for row in PROGRAMS])
 def test_a_released_program_gives_the_same(name, count, arguments, tmp_path):
-    program = [sys.executable, "-W", "ignore", client.HERE / f"programs/{name}_program.py", *arguments]
+    program = [sys.executable, "-W", "ignore", client.HERE / f"programs/python/{name}_program.py", *arguments]
     sides = (client.Side("stock", None, None, tmp_path / "stock.log"),
              client.Side("ours", client.BUILD / "lib/libonnxruntime.so.1", client.BUILD / "as_onnxruntime",
                          tmp_path / "ours.log"))
