@@ -147,6 +147,24 @@ def test_dlpack_shares_memory_both_ways():
         sardonyx.OrtValue.from_dlpack(3)
 
 
+def test_dlpack_has_bfloat16_which_numpy_lacks():
+    """PyTorch exchanges it so, and NumPy's own exchange refuses it."""
+    bits = np.arange(6, dtype=np.uint16).reshape(2, 3) + 16256
+    value = sardonyx.OrtValue.ortvalue_from_numpy_with_onnx_type(bits, onnx.TensorProto.BFLOAT16)
+    theirs = onnxruntime.OrtValue.ortvalue_from_numpy_with_onnx_type(bits, onnx.TensorProto.BFLOAT16)
+    again = sardonyx.OrtValue.from_dlpack(value.to_dlpack())
+    assert (again.data_type(), again.shape()) == ("tensor(bfloat16)", [2, 3])
+    assert again.data_ptr() == value.data_ptr()
+    address = again.data_ptr()
+    del value
+    assert np.array_equal(again.numpy().view(np.uint16), bits) and again.data_ptr() == address
+    from_theirs = sardonyx.OrtValue.from_dlpack(theirs._ortvalue.to_dlpack())
+    assert np.array_equal(from_theirs.numpy().view(np.uint16), bits)
+    to_theirs = onnxruntime.capi.onnxruntime_pybind11_state.OrtValue.from_dlpack(again.to_dlpack(), False)
+    assert (to_theirs.data_type(), to_theirs.shape()) == ("tensor(bfloat16)", [2, 3])
+    assert to_theirs.data_ptr() == address
+
+
 def test_sparse_tensors_of_coordinates():
     for indices in (np.array([1, 8]), np.array([[0, 1], [2, 2]])):
         values = np.array([1.5, 2.5], np.float32)

@@ -113,7 +113,13 @@ class OrtValue:
         source = data if hasattr(data, "__dlpack__") else _Capsule(data)
         if not hasattr(data, "__dlpack__") and type(data).__name__ != "PyCapsule":
             raise TypeError(f"expected an object with __dlpack__ or a DLPack capsule, found '{type(data).__name__}'")
-        array = np.from_dlpack(source)
+        try:
+            array = np.from_dlpack(source)
+        except (RuntimeError, BufferError):
+            handle = _core.ValueHandle.from_dlpack_of_bfloat(data)
+            if handle is None:
+                raise
+            return cls(handle)
         name = getattr(getattr(data, "dtype", None), "name", str(getattr(data, "dtype", "")))
         if array.dtype == np.uint8 and name in ("bool", "bool_", "torch.bool"):  # bool in older DLPack
             array = array.view(bool)
@@ -140,7 +146,9 @@ class OrtValue:
 
     def __dlpack__(self, *, stream=None):  # noqa: ARG002  (a value is there when it is handed out)
         """Shares the tensor's memory; NumPy takes that of the host alone."""
-        return self.numpy().__dlpack__() if self._is_on_host() else self._handle.dlpack()
+        if self._is_on_host() and self.data_type() != "tensor(bfloat16)":
+            return self.numpy().__dlpack__()
+        return self._handle.dlpack()
 
     def to_dlpack(self):
         return self.__dlpack__()

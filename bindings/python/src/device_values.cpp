@@ -1,6 +1,7 @@
 // bindings/python/src/device_values.cpp - makes tensors in memory of devices, and copies them to the host.
 #include "device_values.h"
 
+#include <nanobind/ndarray.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
@@ -101,6 +102,32 @@ std::tuple<int, int> DlpackDevice(const OrtValue* value) {
   return {std::get<0>(place) == OrtMemoryInfoDeviceType_GPU ? kCuda : kExtension, std::get<2>(place)};
 }
 
+using HostArray = nb::ndarray<nb::ro, nb::device::cpu>;
+
+// A tensor over the memory of a tensor of bfloat16, which NumPy does not take; None for any other type.
+nb::object FromDlpackOfBfloat(const HostArray& array) {
+  const nb::dlpack::dtype type = array.dtype();
+  if (type.code != static_cast<std::uint8_t>(nb::dlpack::dtype_code::Bfloat) || type.bits != 16 || type.lanes != 1)
+    return nb::none();
+  std::vector<std::int64_t> shape(array.ndim());
+  std::int64_t stride = 1;
+  for (std::size_t i = shape.size(); i-- > 0;) {
+    shape[i] = static_cast<std::int64_t>(array.shape(i));
+    if (shape[i] > 1 && array.stride(i) != stride && array.size() != 0)
+      throw std::runtime_error("from_dlpack: expected a contiguous tensor of bfloat16, found strides");
+    stride *= shape[i];
+  }
+  OrtValue* made = nullptr;
+  Check(Ort().CreateTensorWithDataAsOrtValue(MemoryAt({0, 0, 0, 0}), const_cast<void*>(array.data()), array.nbytes(),
+                                             shape.data(), shape.size(), ONNX_TENSOR_ELEMENT_DATA_TYPE_BFLOAT16,
+                                             &made));
+  ValuePtr value(made);
+  auto kept = std::make_unique<HostArray>(array);  // the array owns the memory
+  const nb::capsule owner(kept.get(), [](void* memory) noexcept { delete static_cast<HostArray*>(memory); });
+  static_cast<void>(kept.release());
+  return nb::cast(PyValue(std::move(value), owner));
+}
+
 }  // namespace
 
 void AddDeviceValues(nb::class_<PyValue>& handle) {
@@ -125,6 +152,7 @@ void AddDeviceValues(nb::class_<PyValue>& handle) {
                                                                static_cast<ONNXTensorElementDataType>(type), &made));
                     return PyValue(ValuePtr(made), nb::none());
                   })
+      .def_static("from_dlpack_of_bfloat", &FromDlpackOfBfloat, nb::arg().noconvert())
       .def("dlpack",
            [](const nb::object& self) {
              const auto& value = nb::cast<const PyValue&>(self);

@@ -456,7 +456,9 @@ nb::object DlpackView(const OrtValue* value, const nb::object& owner, int device
   const void* data = nullptr;
   Check(Ort().GetTensorData(value, &data));
   bool view = false;
-  const auto carrier = CarrierType(type, &view);
+  auto carrier = CarrierType(type, &view);
+  if (type == ONNX_TENSOR_ELEMENT_DATA_TYPE_BFLOAT16)  // NumPy has no such type, but DLPack and PyTorch do
+    carrier.code = static_cast<std::uint8_t>(nb::dlpack::dtype_code::Bfloat);
   const nb::ndarray<> array(const_cast<void*>(data), dims.size(), dims.data(), owner, nullptr, carrier, device_type,
                             device_id);
   return nb::cast(array, nb::rv_policy::reference);
