@@ -23,4 +23,5 @@ def install(place):
 def run(place, side):
     return compare_printed(place, side, place / "venv/bin/python", "-W", "ignore",
                            PROGRAMS / "python/applications_program.py", place / "models", place / "small", cwd=place,
-                           env={"HOME": str(place), "U2NET_HOME": str(place / "models"), "NUMBA_DISABLE_JIT": "1"}, tolerance=2e-3)
+                           env={"HOME": str(place), "U2NET_HOME": str(place / "models"), "NUMBA_DISABLE_JIT": "1"},
+                           tolerance=2e-3)

@@ -73,7 +73,8 @@ def speakers(path):
         h, last, cell = LSTM <hidden_size: int = 16, direction: string = "bidirectional"> (t, wi, wr)
         m = Transpose <perm: ints = [2, 0, 1, 3]> (h) shape = Constant <value_ints: ints = [0, 0, 32]> ()
         f = Reshape (m, shape) d = MatMul (f, v) y = LogSoftmax <axis: int = -1> (d) }""",
-         one=(1,), zero=(1,), w1=(16, 1, 251), w2=(16, 16, 5), w3=(16, 16, 5), wi=(2, 64, 16), wr=(2, 64, 16), v=(32, 7))
+         one=(1,), zero=(1,), w1=(16, 1, 251), w2=(16, 16, 5), w3=(16, 16, 5), wi=(2, 64, 16), wr=(2, 64, 16),
+         v=(32, 7))
 
 
 def words(folder):

@@ -19,7 +19,7 @@ def pictures():
     rows, columns = np.mgrid[0:120, 0:160]
     ball = (rows - 60) ** 2 + (columns - 80) ** 2 < 1600
     for name, picture in {"ball": np.dstack([ball * 200 + 20, rows, columns]),
-                          "waves": np.dstack([127 + 100 * np.sin(rows / 9 + i) * np.cos(columns / 7) for i in range(3)]),
+                          "waves": np.dstack([127 + 99 * np.sin(rows / 9 + i) * np.cos(columns / 7) for i in range(3)]),
                           "tall": np.tile(rows.T[:, :, None], (1, 1, 3))}.items():
         yield name, Image.fromarray(picture.astype(np.uint8))
 
@@ -66,15 +66,16 @@ def serve(small):
 
     with tempfile.TemporaryDirectory() as folder:
         model = onnx.load(str(small / "text-classification/onnx/model.onnx"))
-        feeds = {"input_ids": np.array([[2, 5, 6, 7, 3], [2, 8, 9, 10, 3]]), "attention_mask": np.ones((2, 5), np.int64),
-                 "token_type_ids": np.zeros((2, 5), np.int64)}
+        feeds = {"input_ids": np.array([[2, 5, 6, 7, 3], [2, 8, 9, 10, 3]]),
+                 "attention_mask": np.ones((2, 5), np.int64), "token_type_ids": np.zeros((2, 5), np.int64)}
         mlflow.onnx.save_model(model, f"{folder}/classes", input_example=feeds, onnx_session_options={
             "graph_optimization_level": 99, "intra_op_num_threads": 1, "execution_mode": "sequential",
             "extra_session_config": {"session.use_deterministic_compute": "1"}})
         served = mlflow.pyfunc.load_model(f"{folder}/classes")
         say("mlflow, classes", served.predict(feeds)["logits"])
         linear = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["" : 17]>
-            linear (float[rows, 3] x) => (float[rows, 2] y) <float[3, 2] w = {1, 2, 3, 4, 5, 6}> { y = MatMul (x, w) }""")
+            linear (float[rows, 3] x) => (float[rows, 2] y)
+            <float[3, 2] w = {1, 2, 3, 4, 5, 6}> { y = MatMul (x, w) }""")
         mlflow.onnx.save_model(linear, f"{folder}/linear")
         served = mlflow.pyfunc.load_model(f"{folder}/linear")
         rows = np.arange(12, dtype=np.float32).reshape(4, 3)
