@@ -4,7 +4,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "tests/zoo")]
-import model_zoo  # noqa: E402
+import proof_rows  # noqa: E402
 import quantized_forms  # noqa: E402
 
 PAGE = ROOT / "docs/quantization_proof.md"
@@ -21,7 +21,7 @@ result run in ONNX Runtime, (their result run in ONNX Runtime)**. The weights ar
 figures compare tools and say nothing about accuracy in practice: networks of random weights amplify noise. ONNX Runtime
 sums exactly (`session.x64quantprecision`), but where it cannot (~). Detectors are judged by the products before their
 first choice of boxes. Above {rounding:.0f} dB the difference is how floats round: nothing was quantized. n: judged by
-so many inputs. "fails": ONNX Runtime does not run what its tool wrote.
+so many inputs. °: measured with an earlier version. "fails": ONNX Runtime does not run what its tool wrote.
 
 """
 
@@ -44,18 +44,18 @@ def _cell(row):
     mark = (" *" if quantized_forms.problems(row) else "") + ("" if row.get("exact", True) else " ~")
     if row.get("judged", quantized_forms.JUDGED) != quantized_forms.JUDGED:
         mark += f" n={row['judged']}"
+    mark += " °" if "earlier" in row else ""
     beyond = _number(theirs) if theirs is not None else "refused" if row["onnxruntime refuses"] else "fails"
     return f"{_number(ours)} {_number(there)} ({beyond}){mark}"
 
 
-def _models(by):
+def _models(by, counts):
     names = sorted({name for name, _ in by})
     lines = ["| model | products | " + " | ".join(quantized_forms.FORMS) + " |",
              "|---|---:|" + "---|" * len(quantized_forms.FORMS)]
     for name in names:
         cells = [by.get((name, form)) for form in quantized_forms.FORMS]
-        count = next((row["products"] for row in cells if row and "products" in row), "")
-        lines.append(f"| {name} | {count} | " + " | ".join(map(_cell, cells)) + " |")
+        lines.append(f"| {name} | {counts[name]} | " + " | ".join(map(_cell, cells)) + " |")
     return lines
 
 
@@ -68,11 +68,11 @@ def _summary(rows):
     lines = [f"{len({row['model'] for row in rows})} models, {len(rows)} results. {len(both)} can be compared with "
              f"theirs: {sum(one >= -bound for one in better)} lie at most {bound} dB below, "
              f"{sum(one > bound for one in better)} lie more than {bound} dB above."]
-    seconds = [sum(row[f"{library} s"] for row in complete if not row["onnxruntime refuses"])
-               for library in ("sardonyx", "onnxruntime")]
+    timed = [row for row in complete if not row["onnxruntime refuses"] and "earlier" not in row]
+    seconds = [sum(row[f"{library} s"] for row in timed) for library in ("sardonyx", "onnxruntime")]
     if seconds[0]:
-        lines.append(f"Where both tools give a result, ours took {seconds[0]:.0f} s in all and theirs "
-                     f"{seconds[1]:.0f} s (beside other work).")
+        lines.append(f"In {len(timed)} of those where both tools give a result, ours took {seconds[0]:.0f} s in all "
+                     f"and theirs {seconds[1]:.0f} s (beside other work).")
     return lines
 
 
@@ -81,32 +81,25 @@ def _listed(title, entries):
 
 
 def _integer_nodes(rows):
-    totals = {}
-    for row in rows:
-        nodes = row.get("nodes")
-        for operator, counts in nodes.items() if isinstance(nodes, dict) else ():
+    totals, counted = {}, [row for row in rows if isinstance(row.get("nodes"), dict) and "earlier" not in row]
+    for row in counted:
+        for operator, counts in row["nodes"].items():
             total = totals.setdefault(operator, [0, 0, 0, 0, 0.0])
             for index, count in enumerate(counts):
                 total[index] = max(total[4], count) if index == 4 else total[index] + count
     lines = ["## Nodes on integers, each from the same inputs", "",
-             "Each node of our results (dynamic, QDQ, QOperator) outside of bodies, here and in ONNX Runtime. Where "
-             "numbers differ, a quotient lies between two integers, and the last digit of a float decides.", "",
+             f"Each node of {len(counted)} of our results (dynamic, QDQ, QOperator) outside of bodies, here and in "
+             "ONNX Runtime. Where numbers differ, a quotient lies between two integers, and the last digit of a float "
+             "decides.", "",
              "| operator | nodes | nodes that differ | numbers | numbers that differ | largest difference |",
              "|---|---:|---:|---:|---:|---:|"]
     return [*lines, *(f"| {operator} | {one[0]} | {one[1]} | {one[2]} | {one[3]} | {one[4]:g} |"
                       for operator, one in sorted(totals.items())), ""]
 
 
-def _has_products(name):
-    import onnx
-
-    def found(graph):
-        bodies = [body for node in graph.node for one in node.attribute for body in (one.g, *one.graphs)]
-        return any(node.op_type in quantized_forms.PRODUCTS for node in graph.node) or any(map(found, bodies))
-    return found(onnx.load(str(model_zoo.SOURCE / "models" / f"{name}.onnx"), load_external_data=False).graph)
-
-
 def text(rows):
+    counts = {row["model"]: row["products"] for row in rows if row["form"] == proof_rows.COUNT}
+    rows = [row for row in rows if row["form"] != proof_rows.COUNT]
     by = {(row["model"], row["form"]): row for row in rows}
     head = HEAD.format(calibrated=quantized_forms.CALIBRATED, judged=quantized_forms.JUDGED,
                        rounding=quantized_forms.ROUNDING)
@@ -121,20 +114,17 @@ def text(rows):
             refused.append(f"{name}: {row['onnxruntime refuses']}")
         elif row["onnxruntime in onnxruntime: fails"]:
             failing.append(f"{name}: {row['onnxruntime in onnxruntime: fails']}")
-    lines = [*_summary(rows), "", *_models(by), "",
+    lines = [*_summary(rows), "", *_models(by, counts), "",
              *_listed("Marked with a star", wrong),
              *_listed("Refused by ONNX Runtime's tool and taken by ours", refused),
              *_listed("Taken by ONNX Runtime's tool, which writes what ONNX Runtime does not run", failing),
              *_integer_nodes(rows)]
-    absent = [name for name in model_zoo.entries() if name not in {row["model"] for row in rows}
-              and model_zoo.entries()[name]["family"] != "quantized"]
-    counted = {name: _has_products(name) for name in absent}
-    missing = [f"{name}, {form}" for name in sorted({row["model"] for row in rows}) for form in quantized_forms.FORMS
+    missing = [f"{name}, {form}" for name in sorted(counts) if counts[name] for form in quantized_forms.FORMS
                if (name, form) not in by]
     lines += ["## Not in the table", "",
-              "Without products: " + ", ".join(name for name in absent if not counted[name]) + ".", "",
-              "Not measured yet (the script goes on where it ended): " +
-              ", ".join([*missing, *(name for name in absent if counted[name])]) + "."]
+              "Without products: " + ", ".join(name for name in sorted(counts) if not counts[name]) + "."]
+    if missing:
+        lines += ["", "Not measured yet (the script goes on where it ended): " + ", ".join(missing) + "."]
     return head + "\n".join(lines) + "\n"
 
 

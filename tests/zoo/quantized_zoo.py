@@ -4,8 +4,8 @@ by ONNX Runtime's with the same data; writes docs/quantization_proof.md.
 
 usage: quantized_zoo.py [MODEL ...] [--forms FORM ...] [--again] [--judged N] [--write]
 
-Each model and form runs in a process of its own, the small models first. Rows are kept in build/quantization_proof, so
-that what is there is not computed again (unless --again); --write makes the page of the rows that are there. Needs
+Each model and form runs in a process of its own, the small models first. Rows are kept in tests/zoo/quantized_zoo.tsv,
+so that what is there is not computed again (unless --again); --write makes the page of the rows that are there. Needs
 ../shared/zoo and the folder SDX_ZOO (tools/model_zoo.py); about three hours on two cores.
 """
 import argparse
@@ -20,9 +20,9 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "tests/zoo")]
 import model_zoo  # noqa: E402
 import proof_page  # noqa: E402
+import proof_rows  # noqa: E402
 import quantized_forms  # noqa: E402
 
-ROWS = ROOT / "build/quantization_proof"
 LIMIT = 1500  # seconds for a model in a form
 
 
@@ -31,10 +31,6 @@ def candidates(patterns):
     rows = model_zoo.entries()
     names = [name for name in model_zoo.select(patterns) if rows[name]["family"] != "quantized"]
     return sorted(names, key=lambda name: int(rows[name]["weight_bytes"]) / 1e6 + int(rows[name]["nodes"]) / 10)
-
-
-def place_of(name, form):
-    return ROWS / f"{name}.{form.replace(' ', '_')}.json"
 
 
 def in_a_process(name, form, judged):
@@ -50,11 +46,11 @@ def in_a_process(name, form, judged):
     return json.loads(lines[-1])
 
 
-def has_products(name):
-    place = ROWS / f"{name}.products"
-    if not place.exists():
-        place.write_text(str(quantized_forms.products(model_zoo.path(name))))
-    return int(place.read_text()) > 0
+def count_products():
+    """The products of each float model that has no row yet."""
+    known = {row["model"] for row in proof_rows.read() if row["form"] == proof_rows.COUNT}
+    proof_rows.put([{"model": name, "form": proof_rows.COUNT, "products": quantized_forms.products_of_graph(name)}
+                    for name in candidates(["all"]) if name not in known])
 
 
 def main():
@@ -66,25 +62,26 @@ def main():
     parser.add_argument("--judged", type=int, default=quantized_forms.JUDGED, help="inputs that judge a result")
     parser.add_argument("--child", nargs=2)
     options = parser.parse_args()
-    ROWS.mkdir(parents=True, exist_ok=True)
     if options.child:
-        with tempfile.TemporaryDirectory(dir=ROWS) as folder:
+        with tempfile.TemporaryDirectory() as folder:
             row = quantized_forms.compared(*options.child, folder, options.judged)
         print(json.dumps(row))
         return
     if options.write:
-        rows = [json.loads(place.read_text()) for place in sorted(ROWS.glob("*.json"))]
-        proof_page.write(rows)
+        proof_page.write(proof_rows.read())
         return
+    count_products()
+    known = {(row["model"], row["form"]): row for row in proof_rows.read()}
     for name in candidates(options.models or ["all"]):
-        if not has_products(name):
+        if not known[name, proof_rows.COUNT]["products"]:
             continue
         for form in options.forms:
-            if place_of(name, form).exists() and not options.again:
+            row = known.get((name, form))
+            if row is not None and "earlier" not in row and not options.again:
                 continue
             start = time.monotonic()
             row = in_a_process(name, form, options.judged)
-            place_of(name, form).write_text(json.dumps(row) + "\n")
+            proof_rows.put([row])
             wrong = [row["ended"]] if "ended" in row else quantized_forms.problems(row)
             print(f"{name} {form} ({time.monotonic() - start:.0f} s): {'; '.join(wrong) or 'ok'}", flush=True)
 
