@@ -1,22 +1,30 @@
 """Parts of onnxruntime that Sardonyx lacks: each names what is asked of it in its error."""
-import sys
+import importlib.abc
 
 
 class MissingModule(ImportError, NotImplementedError):  # noqa: N818  (what it is, not that it is one)
     """A NotImplementedError that is also an ImportError, so that `try: from ... import` works."""
 
 
-def refusing(package, finds=None):
-    """The module-level __getattr__ of a package, or of a module, for all names that it does not have. `finds`: a finder
-    for sys.meta_path that gives the package's modules or refuses them."""
-    if finds is not None:
-        sys.meta_path.insert(0, finds)
+class Lacking(importlib.abc.Loader):
+    """Of a module that ONNX Runtime has and Sardonyx lacks: it is found, as there, and loading it is the error."""
+
+    def __init__(self, why=""):
+        self._why = why
+
+    def create_module(self, spec):
+        raise MissingModule(f"{spec.name} is not implemented in Sardonyx{self._why}", name=spec.name)
+
+    def exec_module(self, module):
+        """Never called: no module is created."""
+
+
+def refusing(package, lacking):
+    """The module-level __getattr__ of a module of which ONNX Runtime's has these names in addition."""
 
     def refuse(name):
-        if finds is None and not name.startswith("__"):
+        if name in lacking:
             raise MissingModule(f"{package}.{name} is not implemented in Sardonyx", name=package)
-        if not name.startswith("__"):
-            finds.find_spec(f"{package}.{name}")  # refuses what is not there
-        raise AttributeError(f"module '{package}' has no attribute '{name}'")  # `from package import module` goes on
+        raise AttributeError(f"module '{package}' has no attribute '{name}'")
 
     return refuse

@@ -5,7 +5,7 @@ import numpy as np
 
 from onnxruntime._not_implemented import refusing
 
-__getattr__ = refusing(__name__)
+__getattr__ = refusing(__name__, ("CudaSession", "GpuBinding", "GpuBindingManager", "IOBindingHelper"))
 
 # The type in "tensor(...)": numpy's type, torch's name, ONNX's name; None where there is no such type.
 _TYPES = {
