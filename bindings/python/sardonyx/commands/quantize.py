@@ -177,7 +177,8 @@ class Quantization:
                 return self.reference.evaluate(speed.make_session(trial, request.threads))
 
             self.search_steps = []
-            self.search = search(order, gains, evaluate, self._meets, request.evaluations, self.accuracy)
+            self.search = search(order, gains, evaluate, self._meets, request.evaluations, self.accuracy,
+                                 {layer.name: layer.added or 0.0 for layer in self.layers}, request.target_sqnr or None)
         self._say_search()
         if self.search.found:
             self.settings = self.settings.without(self.search.found)
