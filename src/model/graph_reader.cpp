@@ -40,11 +40,10 @@ OpsetImport ReadOpsetImport(Message message) {
 
 void AddOpsetImport(std::vector<OpsetImport>& imports, OpsetImport import, const Message& message) {
   constexpr std::size_t kMost = 1000;  // each graph of the model has a copy
-  for (const OpsetImport& other : imports) {
+  for (OpsetImport& other : imports) {
     if (other.domain != import.domain) continue;
-    if (other.version == import.version) return;
-    message.Fail(Code::kInvalidGraph, "expected one opset version for domain '", import.domain, "', found ",
-                 other.version, " and ", import.version);
+    other.version = import.version;
+    return;
   }
   if (imports.size() == kMost)
     message.Fail(Code::kInvalidGraph, "expected at most ", kMost, " opset imports, found more");

@@ -25,7 +25,6 @@ struct Fields {
   std::vector<std::string_view> floats, doubles, int32s, int64s, uint64s;  // pieces in packed wire form
   std::vector<std::string_view> strings;
   Metadata external;
-  bool segmented = false;
 };
 
 Fields ReadFields(Message& m) {
@@ -43,9 +42,6 @@ Fields ReadFields(Message& m) {
         break;
       case TensorField::kDataType:
         f.data_type = m.Int();
-        break;
-      case TensorField::kSegment:
-        f.segmented = true;
         break;
       case TensorField::kFloatData:
         f.floats.push_back(m.PackedFloats());
@@ -93,7 +89,6 @@ class Decoder {
       : message_(message), context_(context), fields_(std::move(fields)) {}
 
   void Decode(Initializer& to) {
-    if (fields_.segmented) message_.Fail(Code::kNotImplemented, "expected a whole tensor, found a segment of a tensor");
     dtype_ = ReadDType(fields_.data_type, message_);
     shape_ = Shape(Dims(fields_.dims));
     message_.InContext([&] {
@@ -124,9 +119,8 @@ class Decoder {
   Tensor FromBytes(const char* data, const std::shared_ptr<const void>& owner, const MappedFile* mapped) const {
     const auto alignment = static_cast<std::size_t>(std::clamp(Bits(dtype_) / 8, 1, 8));
     const bool aligned = std::bit_cast<std::uintptr_t>(data) % alignment == 0;
-    if (dtype_ == DType::kBool && std::any_of(data, data + size_, [](char c) { return c != 0 && c != 1; }))
-      message_.Fail(Code::kInvalidGraph, "expected bytes that are 0 or 1 for ", TypeText(dtype_, shape_),
-                    ", found others");
+    const auto is_bool = [](char c) { return c == 0 || c == 1; };
+    if (dtype_ == DType::kBool && !std::all_of(data, data + size_, is_bool)) return Bools(data);
     if (owner && aligned && size_ >= kViewFromBytes)
       return Tensor(dtype_, shape_, Buffer::ReadOnly(data, size_, owner));
     Tensor tensor(dtype_, shape_);
@@ -136,6 +130,13 @@ class Decoder {
       const auto* begin = static_cast<const char*>(static_cast<const void*>(mapped->bytes().data()));
       mapped->Release(static_cast<std::size_t>(data - begin), size_);
     }
+    return tensor;
+  }
+
+  // Every byte but 0 is true.
+  Tensor Bools(const char* data) const {
+    Tensor tensor(dtype_, shape_);
+    std::transform(data, data + size_, tensor.data<bool>(), [](char c) { return c != 0; });
     return tensor;
   }
 
@@ -258,7 +259,7 @@ class Decoder {
         if constexpr (sizeof(Word) < 4) {  // written as signed or as unsigned, both are seen
           constexpr std::int64_t kRange = std::int64_t{1} << (8 * sizeof(Word));
           const auto number = static_cast<std::int64_t>(v);
-          fits = fits && number >= -kRange / 2 && number < kRange;
+          fits = fits && (dtype_ == DType::kBool || (number >= -kRange / 2 && number < kRange));
         }
         *to++ = dtype_ == DType::kBool ? Word{v != 0} : static_cast<Word>(v);
       });

@@ -162,8 +162,8 @@ std::size_t CountVarints(std::string_view packed, const Message& message, std::s
 
 std::string Message::Name() {
   std::string name = Text();
-  if (name.find('\0') != std::string::npos)
-    Fail(Code::kInvalidGraph, "expected a name without NUL characters, found '", ReadableText(name), "'");
+  for (std::size_t at = name.find('\0'); at != std::string::npos; at = name.find('\0', at))
+    name.replace(at, 1, "\\x00");
   return name;
 }
 

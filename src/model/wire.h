@@ -47,7 +47,7 @@ class Message {
   float Float();
   std::string_view Bytes();
   std::string Text() { return std::string(Bytes()); }
-  // A text that callers must be able to pass and messages to show: fails if it contains a zero byte.
+  // A text that callers must be able to pass and messages to show: a byte of zero becomes the four characters \x00.
   std::string Name();
   // A repeated number, packed or not: the wire form of one or many elements, to be decoded by the functions below.
   std::string_view PackedVarints() { return Packed(protozero::pbf_wire_type::varint); }

@@ -29,7 +29,8 @@ class Resolver {
         CheckOwnOpset(node);
         FromOwnDomain(node);
       }
-      const bool calls_function = functions_.Find(node.domain, node.op_type, node.overload) != nullptr;
+      const bool calls_function =
+          functions_.Find(node.domain, node.op_type, node.overload) != nullptr && !IsOperator(node);
       const bool is_left_alone = calls_function || IsLeftAlone(node);
       if (!ResolveCustom(node, is_left_alone) && !is_left_alone) Resolve(node);
       for (Graph* body : node.Subgraphs()) Resolver(*body, registry_, functions_, unknown_).Run();
@@ -44,6 +45,15 @@ class Resolver {
 
   std::string FullName(const Node& node) const {
     return node.domain.empty() ? node.op_type : node.domain + "." + node.op_type;
+  }
+
+  // A function of the model with the name of an operator of this library is never called, as in ONNX Runtime.
+  bool IsOperator(const Node& node) const {
+    const std::int64_t imported = graph_.OpsetVersion(node.domain);
+    const std::int64_t opset = imported > 0 ? imported : NewestOpset(node.domain);
+    const OpSchema* schema =
+        FindSchema(node.domain, node.op_type, static_cast<int>(std::min<std::int64_t>(opset, kNewestVersion)));
+    return schema != nullptr && registry_.Find(node.domain, node.op_type, schema->since_version) != nullptr;
   }
 
   // What is left alone by its name: no operator of this library has it, in whatever version.
@@ -85,7 +95,19 @@ class Resolver {
       FailAt(node, Code::kInvalidGraph, "unknown operator ", FullName(node),
              ": no operator of this library, function of the model or custom operator library defines it", kCustomHint);
     }
+    // ONNX Runtime imports the newest version of the domains that it knows and the model does not import.
+    if (const int newest = NewestOpset(node.domain); newest > 0) return newest;
     FailAt(node, Code::kInvalidGraph, "expected an opset import for domain '", node.domain, "', found none");
+  }
+
+  // A Constant may have a value in a form of a later version, which ONNX Runtime takes in any.
+  static const OpSchema* SchemaOf(const Node& node, int opset) {
+    const OpSchema* schema = FindSchema(node.domain, node.op_type, opset);
+    if (schema == nullptr || !node.domain.empty() || node.op_type != "Constant" || node.attributes.empty())
+      return schema;
+    const std::string& form = node.attributes[0].name;
+    const OpSchema* newest = FindSchema(node.domain, node.op_type, kNewestVersion);
+    return schema->FindAttribute(form) == nullptr && newest->FindAttribute(form) != nullptr ? newest : schema;
   }
 
   void Resolve(Node& node) {
@@ -93,7 +115,7 @@ class Resolver {
     if (node.since_version == 0 && AuthorsDomain(node.domain) != node.domain)
       FailAt(node, UnknownCode(node), "unknown operator ", FullName(node), kCustomHint);
     const int opset = Opset(node);
-    const OpSchema* schema = FindSchema(node.domain, node.op_type, opset);
+    const OpSchema* schema = SchemaOf(node, opset);
     if (schema == nullptr) {
       if (registry_.HasName(node.domain, node.op_type)) {
         node.since_version = NewestCustom(node, opset);

@@ -68,9 +68,9 @@ class Inliner {
   const Function* FunctionOf(const Graph& graph, const Node& node, std::optional<Function>& standard) const {
     const ops::OpDef* row =
         node.since_version == 0 ? nullptr : registry_.Find(node.domain, node.op_type, node.since_version);
-    if (row != nullptr && (row->traits & ops::kCustom) != 0) return nullptr;
+    if (row != nullptr) return nullptr;
     if (const Function* local = functions_.Find(node.domain, node.op_type, node.overload)) return local;
-    if (node.since_version == 0 || row != nullptr) return nullptr;
+    if (node.since_version == 0) return nullptr;
     const ops::OpSchema* schema = ops::FindSchema(node.domain, node.op_type, node.since_version);
     if (schema == nullptr || !schema->has_function_body()) return nullptr;
     const auto opset = graph.OpsetVersion("");

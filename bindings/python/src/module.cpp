@@ -55,7 +55,7 @@ std::vector<std::string> AvailableProviders() {
 
 void AddSession(nb::module_& module) {
   nb::class_<NodeArg>(module, "NodeArg")
-      .def_prop_ro("name", [](const NodeArg& arg) { return Shown(arg.name); })
+      .def_prop_ro("name", [](const NodeArg& arg) { return ShownName(arg.name); })
       .def_ro("type", &NodeArg::type)
       .def_ro("shape", &NodeArg::shape)
       .def("__str__", [](const NodeArg& arg) {

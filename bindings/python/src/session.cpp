@@ -5,6 +5,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "interrupt.h"
@@ -83,7 +84,7 @@ nb::object ShapeOf(const OrtTypeInfo* info) {
     if (dims[i] >= 0) {
       shape.append(nb::int_(dims[i]));
     } else if (names[i] != nullptr && *names[i] != '\0') {
-      shape.append(Shown(names[i]));
+      shape.append(ShownName(names[i]));
     } else {
       shape.append(nb::none());
     }
@@ -141,11 +142,12 @@ Session::Session(const nb::object& model, OrtSessionOptions* options) {
 
 void Session::NoteBroken(const std::vector<NodeArg>& ports) {
   for (const NodeArg& port : ports)
-    if (std::string shown = nb::cast<std::string>(Shown(port.name)); shown != port.name)
+    if (std::string shown = nb::cast<std::string>(ShownName(port.name)); shown != port.name)
       broken_names_.emplace_back(std::move(shown), port.name);
 }
 
 std::string Session::Spelling(const nb::handle& name) const {
+  if (PyBytes_Check(name.ptr())) return nb::cast<nb::bytes>(name).c_str();  // which ONNX Runtime's package takes, too
   if (!PyUnicode_Check(name.ptr()))
     throw nb::type_error(
         ("expected a name as str, found '" + nb::cast<std::string>(nb::str(name.type().attr("__name__"))) + "'")
@@ -167,6 +169,12 @@ const std::string& Session::TypeOfInput(const std::string& name) const {
     for (const NodeArg& port : *ports)
       if (port.name == name) return port.type;
   return unknown;
+}
+
+// None for an input that has an initializer, or for what is not an input at all, is as if it were not given.
+bool Session::MayBeLeftOut(const std::string& name, const std::string& type) const {
+  const auto is_it = [&](const NodeArg& port) { return port.name == name; };
+  return type.empty() || std::any_of(overridable_.begin(), overridable_.end(), is_it);
 }
 
 // Ctrl-C on the main thread sets the terminate flag of the run. When the run has returned, Python raises
@@ -211,8 +219,13 @@ void Session::Take(const nb::dict& feed, std::vector<HeldValue>& held, std::vect
       values.push_back(nb::cast<const PyValue&>(item).get());
       continue;
     }
+    const std::string& type = TypeOfInput(names.back());
+    if (item.is_none() && MayBeLeftOut(names.back(), type)) {
+      names.pop_back();
+      continue;
+    }
     try {
-      held.push_back(FromPython(item, TypeOfInput(names.back())));
+      held.push_back(FromPython(item, type));
     } catch (const StatusError& error) {
       throw StatusError(error.code(), "input '" + names.back() + "': " + error.what());
     }

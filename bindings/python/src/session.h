@@ -53,6 +53,7 @@ class Session {
 
  private:
   const std::string& TypeOfInput(const std::string& name) const;
+  bool MayBeLeftOut(const std::string& name, const std::string& type) const;
   void NoteBroken(const std::vector<NodeArg>& ports);
   // Appends the names and values of the feed; `held` owns the values that are created for it.
   void Take(const nb::dict& feed, std::vector<HeldValue>& held, std::vector<std::string>& names,

@@ -87,8 +87,9 @@ void InferAttention(InferContext& c) {
     c.SetOutput(kY, t1, {q.batch, q.heads, q.sequence, v.size});
   else
     c.SetOutput(kY, t1, {q.batch, q.sequence, q.heads * v.size});
-  if (c.HasOutput(kPresentK)) c.SetOutput(kPresentK, t1, {k.batch, k.heads, total, k.size});
-  if (c.HasOutput(kPresentV)) c.SetOutput(kPresentV, t2, {v.batch, v.heads, total, v.size});
+  // Of one sequence, they are repeated for each of the queries'.
+  if (c.HasOutput(kPresentK)) c.SetOutput(kPresentK, t1, {q.batch, k.heads, total, k.size});
+  if (c.HasOutput(kPresentV)) c.SetOutput(kPresentV, t2, {q.batch, v.heads, total, v.size});
   if (c.HasOutput(kScores)) c.SetOutput(kScores, t1, {q.batch, q.heads, q.sequence, total});
 }
 
@@ -131,14 +132,11 @@ class Runner {
   }
 
  private:
-  // Keys and values of one sequence serve every sequence of queries, as they do in the products that the optimizer
-  // makes a node of: a decoder's beams on the states of one text. Caches are each sequence's own.
+  // Keys or values of one sequence serve every sequence of queries, as they do in the products that the optimizer
+  // makes a node of: a decoder's beams on the states of one text. Caches are each sequence's own, and get a copy each.
   void RepeatBatch() {
-    if (run_.k.batch != run_.v.batch) return;
     for (Heads* heads : {&run_.k, &run_.v}) {
-      const bool cached = heads == &run_.k ? c_.HasInput(kPastK) || c_.HasOutput(kPresentK)
-                                           : c_.HasInput(kPastV) || c_.HasOutput(kPresentV);
-      if (heads->batch != 1 || cached) continue;
+      if (heads->batch != 1) continue;
       heads->batch = run_.q.batch;
       heads->strides.batch = 0;
     }

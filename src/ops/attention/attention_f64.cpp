@@ -63,9 +63,8 @@ class Runner {
     // Keys and values as one piece of memory where a cache is given or asked for.
     gather_k_ = c.HasInput(kPastK) || c.HasOutput(kPresentK);
     gather_v_ = c.HasInput(kPastV) || c.HasOutput(kPresentV);
-    const bool one = k_.batch == 1 && v_.batch == 1;  // as in attention.cpp
-    if (one && !gather_k_) k_.batch = q_.batch, k_.batch_stride = 0;
-    if (one && !gather_v_) v_.batch = q_.batch, v_.batch_stride = 0;
+    for (Heads* heads : {&k_, &v_})  // as in attention.cpp
+      if (heads->batch == 1) heads->batch = q_.batch, heads->batch_stride = 0;
     Check();
     scale_ = state.scale != 0 ? state.scale : 1 / std::sqrt(static_cast<double>(q_.size));
     const auto count = [](const Heads& h, std::int64_t n) {

@@ -37,6 +37,14 @@ TEST(Attention, TakesKeysAndValuesOfOneSequenceForAll) {
   const std::vector<double> doubles = Elements<double>(
       EvaluateOp({"Attention", 23, {AsDouble(q.tensor()), AsDouble(k.tensor()), AsDouble(v.tensor())}})[0]);
   for (std::size_t i = 0; i < doubles.size(); ++i) EXPECT_NEAR(doubles[i], Elements<float>(want[0])[i], 1e-5) << i;
+  const std::vector<Value> kept = EvaluateOp({"Attention", 23, {q, three(k), three(v)}, {}, 3});
+  for (const std::vector<Value>& some : {std::vector<Value>{q, k, v}, {q, three(k), v}, {q, k, three(v)}}) {
+    const std::vector<Value> got = EvaluateOp({"Attention", 23, some, {}, 3});
+    for (std::size_t i = 0; i < 3; ++i) {
+      EXPECT_EQ(got[i].tensor().shape(), kept[i].tensor().shape()) << i;
+      EXPECT_EQ(Elements<float>(got[i]), Elements<float>(kept[i])) << i;
+    }
+  }
 }
 
 TEST(Attention, GivesAFullyMaskedRowZeros) {

@@ -31,8 +31,8 @@ void InferBatchNorm(InferContext& c) {
     }
   }
   InferSameAsInput(c);
-  for (const std::size_t i : {1u, 2u}) {
-    if (c.HasOutput(i)) c.SetOutputType(i, c.InputType(kMean + i - 1));
+  for (std::size_t i = 1; i < 5; ++i) {
+    if (c.HasOutput(i)) c.SetOutputType(i, c.InputType(i % 2 == 1 ? kMean : kVar));
   }
 }
 
@@ -143,6 +143,9 @@ void RunBatchNorm(KernelContext& c) {
       const T new_mean = io.At<T>(mean_at)[i], new_var = io.At<T>(var_at)[i];
       if (io.Out<T>(1) != nullptr) io.Out<T>(1)[i] = mean[i] * momentum + new_mean * (1 - momentum);
       if (io.Out<T>(2) != nullptr) io.Out<T>(2)[i] = var[i] * momentum + new_var * (1 - momentum);
+      if (io.Out<T>(3) != nullptr) io.Out<T>(3)[i] = new_mean;
+      // As in ONNX Runtime: what the deviations are multiplied by. The text does not say in which form they are saved.
+      if (io.Out<T>(4) != nullptr) io.Out<T>(4)[i] = 1 / std::sqrt(new_var + static_cast<T>(state.epsilon));
     }
     mean = io.At<T>(mean_at);
     var = io.At<T>(var_at);
@@ -166,37 +169,39 @@ Prepared PrepareBatchNorm(PrepareContext& c) {
   state.epsilon = static_cast<double>(c.Float("epsilon", 1e-5f));
   state.momentum = static_cast<double>(c.Float("momentum", 0.9f));
   state.per_element = c.node().since_version < 9;
-  state.training = state.per_element ? AsksForStatistics(c) : c.Flag("training_mode");
+  state.training = c.node().since_version < 14 ? AsksForStatistics(c) : c.Flag("training_mode");
   return WithState(c.InputDType(kX) == DType::kDouble ? RunBatchNorm<double> : RunBatchNorm<float>, state);
 }
 
-// Versions below 14 train if they are asked for the statistics (is_test = 0).
+bool SavesStatistics(const AttributeReader& c) { return c.HasOutput(3) || c.HasOutput(4); }
+
+// Versions below 14 train if they are asked for the statistics (is_test = 0). One that saves those of the batch, which
+// version 14 does not, stays as version 9 says it.
 void UpgradeBatchNorm(UpgradeContext& c) {
-  if (c.version() >= 14) return;
   c.Take("consumed_inputs");
   const auto is_test = c.Take("is_test");
   const bool test = is_test && std::get<std::int64_t>(*is_test) != 0;
-  if (test || !AsksForStatistics(c.attributes())) return;
-  for (std::size_t i = 3; i < c.node.outputs.size(); ++i)
-    if (c.node.outputs[i] != kNoValue)
-      c.attributes().Fail(Code::kNotImplemented, "output ", i, " (saved statistics) of version ", c.version(),
-                          " is not implemented");
-  c.SetAttribute("training_mode", std::int64_t{1});
+  const bool trains = !test && AsksForStatistics(c.attributes());
+  if (trains && SavesStatistics(c.attributes())) {
+    c.node.since_version = 9;
+    return;
+  }
+  if (trains) c.SetAttribute("training_mode", std::int64_t{1});
+  c.node.since_version = 14;
 }
 
 // What asks for one statistic an element (spatial = 0) stays, as version 7 says it.
 void UpgradeSpatial(UpgradeContext& c) {
   const bool per_element = c.attributes().Int("spatial", 1) == 0;
-  if (per_element && c.attributes().Flag("is_test") && AsksForStatistics(c.attributes()))
+  if (!per_element) {
+    c.Take("spatial");
+    return UpgradeBatchNorm(c);
+  }
+  if (c.attributes().Flag("is_test") && AsksForStatistics(c.attributes()))
     c.attributes().Fail(Code::kNotImplemented,
                         "statistics in test mode (is_test = 1) for each element (spatial = 0) are not implemented");
-  UpgradeBatchNorm(c);
-  if (per_element) {
-    c.Take("training_mode");
-  } else {
-    c.Take("spatial");
-    c.node.since_version = 9;
-  }
+  c.Take("consumed_inputs");
+  c.Take("is_test");
 }
 
 constexpr OpDef kBatchNormOps[] = {
@@ -208,11 +213,17 @@ constexpr OpDef kBatchNormOps[] = {
      .upgrade = UpgradeSpatial,
      .cost = CountTwicePerOutput},
     {.name = "BatchNormalization",
-     .since = {9, 14, 15},
+     .since = {9},
      .types = kIeeeFloats,
      .infer = InferBatchNorm,
      .prepare = PrepareBatchNorm,
      .upgrade = UpgradeBatchNorm,
+     .cost = CountTwicePerOutput},
+    {.name = "BatchNormalization",
+     .since = {14, 15},
+     .types = kIeeeFloats,
+     .infer = InferBatchNorm,
+     .prepare = PrepareBatchNorm,
      .cost = CountTwicePerOutput},
 };
 

@@ -6,6 +6,7 @@
 #include "kernels/gemm/gemm_any.h"
 #include "ops/activation.h"
 #include "ops/cost_context.h"
+#include "ops/nn/conv_many_axes.h"
 #include "ops/nn/im2col.h"
 #include "ops/nn/infer_images.h"
 #include "ops/operands.h"
@@ -24,7 +25,7 @@ constexpr std::size_t kX = 0, kW = 1, kB = 2, kZ = 3;
 void InferConv(InferContext& c) {
   const ImageLayouts layouts = ImageLayouts::Of(c);
   const Type x = ToChannelsFirst(c.InputType(kX), layouts.input_last);
-  const ConvState state = ReadConv(c, x, c.InputType(kW));
+  const ConvState state = ReadConv(c, x, c.InputType(kW), kMostConvAxes);
   if (!c.HasRank(kX)) return c.SetOutput(0, c.InputDType(kX));
   c.SetOutput(0, x.dtype, FromChannelsFirst(ConvOutputDims(c, state, x, c.InputType(kW)), layouts.output_last));
 }
@@ -67,7 +68,14 @@ kernels::GemmF32Args WithoutImage(const KernelContext& c, const ConvState& state
   return g;
 }
 
+bool HasManyAxes(const KernelContext& c) {
+  const auto& state = c.state<ConvState>();
+  return !state.packed.defined() && c.Input(kX).rank() > kMostKernelAxes + 2 && !state.layouts.input_last &&
+         !state.layouts.output_last;
+}
+
 void RunFloat(KernelContext& c) {
+  if (HasManyAxes(c)) return RunConvOfManyAxes<float>(c);
   const auto& state = c.state<ConvState>();
   Sizes sizes = MakeSizes(c, state);
   sizes.shape.algorithm = state.algorithm;
@@ -132,6 +140,7 @@ kernels::GemmAnyArgs<double> ColumnProduct(const kernels::ConvShape& shape, std:
 }
 
 void RunDouble(KernelContext& c) {
+  if (HasManyAxes(c)) return RunConvOfManyAxes<double>(c);
   const auto& state = c.state<ConvState>();
   const auto [window, shape] = MakeSizes(c, state);
   const bool last = state.layouts.output_last;
@@ -218,7 +227,7 @@ void PackWeights(PrepareContext& c, ConvState& state) {
 
 Prepared PrepareConv(PrepareContext& c) {
   const Type x = ToChannelsFirst(c.InputType(kX), ImageLayouts::Of(c).input_last);
-  ConvState state = ReadConv(c, x, c.InputType(kW));
+  ConvState state = ReadConv(c, x, c.InputType(kW), kMostConvAxes);
   state.activation = ReadConvActivation(c);
   if (c.InputDType(kX) == DType::kDouble) {
     if (state.layouts.input_last != state.layouts.output_last) c.Unsupported("a change of layout of", DType::kDouble);

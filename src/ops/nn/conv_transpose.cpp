@@ -5,6 +5,7 @@
 #include "kernels/conv/conv_transpose_columns.h"
 #include "kernels/gemm/gemm_any.h"
 #include "ops/cost_context.h"
+#include "ops/nn/conv_many_axes.h"
 #include "ops/nn/im2col.h"
 #include "ops/operands.h"
 #include "ops/registry.h"
@@ -31,7 +32,7 @@ std::vector<std::int64_t> ReadOutputShape(const AttributeReader& c, std::size_t 
 }
 
 ConvState ReadTranspose(const AttributeReader& c, const Type& x, const Type& w) {
-  ConvState state = ReadConv(c, x, w);
+  ConvState state = ReadConv(c, x, w, kMostConvAxes);
   state.output_padding = c.Ints("output_padding");
   state.has_output_shape = !c.Ints("output_shape").empty();
   CheckAtLeast(c, "output_padding", state.output_padding, 0);
@@ -84,17 +85,8 @@ Window3 MakeTransposedWindow(const ConvState& state, Dims x, Dims y, Dims kernel
   WindowAttributes attributes = state.window;
   attributes.auto_pad = AutoPad::kNotSet;
   Window3 w = MakeWindow(attributes, x, y, kernel);
-  const bool same = state.window.auto_pad == AutoPad::kSameUpper || state.window.auto_pad == AutoPad::kSameLower;
-  if (!same && !state.has_output_shape) return w;
   const std::size_t rank = x.size() - 2;
-  for (std::size_t i = 0; i < rank; ++i) {
-    const std::size_t at = 3 - rank + i;
-    const std::int64_t more = state.output_padding.empty() ? 0 : state.output_padding[i];
-    std::int64_t total = w.stride[at] * (w.in[at] - 1) + more + (w.kernel[at] - 1) * w.dilation[at] + 1 - w.out[at];
-    if (!same) total = std::max<std::int64_t>(0, total);
-    const std::int64_t half = (total - (total & 1)) / 2;
-    w.pad_begin[at] = state.window.auto_pad == AutoPad::kSameUpper ? half : total - half;
-  }
+  for (std::size_t i = 0; i < rank; ++i) w.pad_begin[3 - rank + i] = TransposedPad(state, i, w, 3 - rank + i);
   return w;
 }
 
@@ -116,13 +108,22 @@ Sizes MakeSizes(KernelContext& c, const ConvState& state, std::size_t bias) {
   return {window, MakeConvShape(window, x[0], x[1], w[1] * state.group, state, true)};
 }
 
+bool HasManyAxes(const KernelContext& c) {
+  const auto& state = c.state<ConvState>();
+  return !state.packed.defined() && c.Input(kX).rank() > kMostKernelAxes + 2 && !state.layouts.input_last;
+}
+
+template <std::size_t kB>
+constexpr std::uint32_t kNoOperands = kB == kBiasAfterPads ? 1u << kPads : 0;
+
 template <std::size_t kB>
 void RunFloat(KernelContext& c) {
+  if (HasManyAxes(c)) return RunTransposeOfManyAxes<float>(c, kB, kNoOperands<kB>);
   const auto& state = c.state<ConvState>();
   const Sizes sizes = MakeSizes(c, state, kB);
   const bool empty = c.Input(kX).count == 0 || c.Output(0).count == 0;
   const bool columns = kernels::ColumnsSuitConvTranspose(sizes.shape);
-  Operands io(c, DType::kFloat, (state.packed.defined() ? 1u << kW : 0) | (kB == kBiasAfterPads ? 1u << kPads : 0));
+  Operands io(c, DType::kFloat, (state.packed.defined() ? 1u << kW : 0) | kNoOperands<kB>);
   const int threads = c.parallel().ThreadCount();
   const std::size_t scratch_bytes = empty     ? 0
                                     : columns ? kernels::ConvTransposeColumnsScratchBytes(sizes.shape, threads)
@@ -157,6 +158,7 @@ void RunFloat(KernelContext& c) {
 
 template <std::size_t kB>
 void RunDouble(KernelContext& c) {
+  if (HasManyAxes(c)) return RunTransposeOfManyAxes<double>(c, kB, kNoOperands<kB>);
   const auto& state = c.state<ConvState>();
   const auto [window, shape] = MakeSizes(c, state, kB);
   const std::int64_t taps = window.kernel[0] * window.kernel[1] * window.kernel[2];
@@ -202,11 +204,9 @@ void PackWeights(PrepareContext& c, ConvState& state) {
   const kernels::ConvShape shape = MakeConvShape(window, 1, dims[0], dims[1] * state.group, state, true);
   const bool columns = kernels::ColumnsSuitConvTranspose(shape);
   if (columns && w->dtype() == DType::kFloat) return;  // used as they are
-  const auto count =
-      columns ? w->count() : static_cast<std::int64_t>(kernels::ConvTransposeF32PackedCount(shape));
+  const auto count = columns ? w->count() : static_cast<std::int64_t>(kernels::ConvTransposeF32PackedCount(shape));
   state.packed = Packed(DType::kFloat, Shape{count}, [&](Tensor& packed) {
-    if (columns)
-      return Convert(w->dtype(), w->raw(), DType::kFloat, packed.raw(), w->count(), c.parallel());
+    if (columns) return Convert(w->dtype(), w->raw(), DType::kFloat, packed.raw(), w->count(), c.parallel());
     Tensor floats = *w;
     if (w->dtype() != DType::kFloat) {
       floats = Tensor(DType::kFloat, w->shape());
@@ -267,7 +267,7 @@ void RunDynamicPads(KernelContext& c) {
   ConvState state = constant;
   const Dims x = c.Input(kX).shape, w = state.packed.defined() ? Dims(state.weights) : c.Input(kW).shape;
   const std::size_t spatial = x.size() - 2;
-  CheckConvShapes(state.window, state.group, x, w, true);
+  CheckConvShapes(state.window, state.group, x, w, true, kMostConvAxes);
   if (c.HasInput(kPads)) {
     const std::span<const std::int64_t> pads = c.Input(kPads).Span<std::int64_t>();
     constexpr std::int64_t kMost = std::int64_t{1} << 31;

@@ -26,24 +26,25 @@ void CheckExtents(const kernels::ConvShape& s, bool transposed) {
 
 }  // namespace
 
-ConvState ReadConv(const AttributeReader& c, const Type& x, const Type& w) {
+ConvState ReadConv(const AttributeReader& c, const Type& x, const Type& w, std::size_t most_axes) {
   ConvState state;
   state.layouts = ImageLayouts::Of(c);
+  if (state.layouts.input_last || state.layouts.output_last) most_axes = kMostKernelAxes;
   state.window = ReadWindow(c);
   state.group = c.Int("group", 1);
   if (state.group < 1 || state.group > (std::int64_t{1} << 31))
     c.Fail(Code::kInvalidArgument, "attribute 'group': expected at least 1", state.group < 1 ? "" : " and at most 2^31",
            ", found ", state.group);
-  if (x.has_rank && (x.rank() < 3 || x.rank() > 5)) {
-    c.Fail(x.rank() < 3 ? Code::kInvalidArgument : Code::kNotImplemented,
-           "expected an input of 1 to 3 spatial dimensions ([N, C, ...]), found ", x.ToText());
+  if (x.has_rank && (x.rank() < 3 || x.rank() - 2 > most_axes)) {
+    c.Fail(x.rank() < 3 ? Code::kInvalidArgument : Code::kNotImplemented, "expected an input of 1 to ", most_axes,
+           " spatial dimensions ([N, C, ...]), found ", x.ToText());
   }
   if (x.has_rank && w.has_rank && x.rank() != w.rank()) {
     c.Fail(Code::kInvalidArgument, "expected weights of rank ", x.rank(), ", as the input has, found ", w.ToText());
   }
-  if (w.has_rank && (w.rank() < 3 || w.rank() > 5))
-    c.Fail(w.rank() < 3 ? Code::kInvalidArgument : Code::kNotImplemented,
-           "expected weights of 1 to 3 spatial dimensions ([M, C, ...]), found ", w.ToText());
+  if (w.has_rank && (w.rank() < 3 || w.rank() - 2 > most_axes))
+    c.Fail(w.rank() < 3 ? Code::kInvalidArgument : Code::kNotImplemented, "expected weights of 1 to ", most_axes,
+           " spatial dimensions ([M, C, ...]), found ", w.ToText());
   for (std::size_t i = 2; w.has_rank && i < w.rank(); ++i) {
     if (w.dims[i].known() && w.dims[i].number() < 1)
       c.Fail(Code::kInvalidArgument, "expected a kernel of at least one element, found weights ", w.ToText());
@@ -80,7 +81,8 @@ std::vector<Dim> ConvOutputDims(const AttributeReader& c, const ConvState& state
   return dims;
 }
 
-void CheckConvShapes(const WindowAttributes& window, std::int64_t group, Dims x, Dims w, bool transposed) {
+void CheckConvShapes(const WindowAttributes& window, std::int64_t group, Dims x, Dims w, bool transposed,
+                     std::size_t most_axes) {
   const auto fail = [&](const char* expected) {
     Fail(Code::kInvalidArgument, "expected ", expected, " (group ", group, "), found input ", ToText(x),
          " and weights ", ToText(w));
@@ -88,9 +90,9 @@ void CheckConvShapes(const WindowAttributes& window, std::int64_t group, Dims x,
   if (x.size() != w.size() || x.size() < 3) fail("input and weights of the same rank, at least 3");
   const std::size_t spatial = x.size() - 2;
   const auto fits = [](std::size_t found, std::size_t expected) { return found == 0 || found == expected; };
-  if (spatial > 3 || !fits(window.kernel.size(), spatial) || !fits(window.strides.size(), spatial) ||
+  if (spatial > most_axes || !fits(window.kernel.size(), spatial) || !fits(window.strides.size(), spatial) ||
       !fits(window.dilations.size(), spatial) || !fits(window.pads.size(), 2 * spatial))
-    fail("at most 3 spatial dimensions, as many as kernel_shape, strides, dilations and pads have");
+    fail("as many spatial dimensions as kernel_shape, strides, dilations and pads have, and a kernel for them");
   std::int64_t product = 0;  // what the weights have in all groups
   if (__builtin_mul_overflow(w[1], group, &product)) fail("fewer than 2^63 channels");
   if (x[1] != (transposed ? w[0] : product)) fail("as many input channels as the weights have");

@@ -11,6 +11,9 @@
 
 namespace sardonyx::ops {
 
+constexpr std::size_t kMostKernelAxes = 3;  // spatial dimensions that the kernels of convolutions take
+constexpr std::size_t kMostConvAxes = 30;   // of Conv and ConvTranspose, channels first
+
 struct ConvState {
   WindowAttributes window;
   std::vector<std::int64_t> output_padding;  // ConvTranspose
@@ -35,11 +38,12 @@ void FillWithBias(const T* bias, Dims shape, bool channels_last, T* y) {
 
 // Reads layouts, window and group and checks them against the types of X (channels first) and W as far as they are
 // known.
-ConvState ReadConv(const AttributeReader& c, const Type& x, const Type& w);
+ConvState ReadConv(const AttributeReader& c, const Type& x, const Type& w, std::size_t most_axes = kMostKernelAxes);
 // Output dims of a convolution (not transposed); empty if a rank is unknown.
 std::vector<Dim> ConvOutputDims(const AttributeReader& c, const ConvState& state, const Type& x, const Type& w);
 // Fails unless x [N, C, ...] and w [M, C / group, ...] go together (the numbers of a run).
-void CheckConvShapes(const WindowAttributes& window, std::int64_t group, Dims x, Dims w, bool transposed);
+void CheckConvShapes(const WindowAttributes& window, std::int64_t group, Dims x, Dims w, bool transposed,
+                     std::size_t most_axes = kMostKernelAxes);
 
 // The sizes for the kernels, which lay out images with their pads. Fails with kInvalidArgument where no memory could
 // hold those of `w`.

@@ -85,6 +85,14 @@ Prepared PrepareSize(PrepareContext&) { return {RunSize, nullptr}; }
 
 // ---- Reshape
 
+// The product of the dimensions that are not 0.
+std::int64_t NonZeroCount(Dims dims) {
+  Shape others;
+  for (const std::int64_t dim : dims)
+    if (dim != 0) others.Append(dim);
+  return ElementCount(others);
+}
+
 // The target with 0 and -1 resolved. Fails where the counts do not fit.
 Shape ResolveReshape(Dims from, Shape target, bool allow_zero) {
   const std::int64_t count = ElementCount(from);
@@ -107,11 +115,14 @@ Shape ResolveReshape(Dims from, Shape target, bool allow_zero) {
   }
   const std::int64_t rest = ElementCount(target);
   if (inferred) {
-    if (rest == 0 ? count != 0 || (allow_zero && count == 0) : count % rest != 0) {
+    // Beside a 0 that is meant, ONNX Runtime infers the -1 from the other dimensions of both. The text forbids it.
+    const bool meant = allow_zero && rest == 0;
+    const std::int64_t left = meant ? NonZeroCount(from) : count, divisor = meant ? NonZeroCount(target) : rest;
+    if (rest == 0 ? count != 0 || left % divisor != 0 : count % rest != 0) {
       Fail(Code::kInvalidArgument, "cannot infer the -1 of shape ", ToText(asked), " for an input of shape ",
            ToText(from), " (", count, " elements)");
     }
-    target[*inferred] = rest == 0 ? 0 : count / rest;
+    target[*inferred] = meant ? left / divisor : rest == 0 ? 0 : count / rest;
   } else if (rest != count) {
     Fail(Code::kInvalidArgument, "expected a shape of ", count, " elements for an input of shape ", ToText(from),
          ", found ", ToText(asked), " (", rest, " elements)");

@@ -63,7 +63,10 @@ const std::string kGuarded = "ReduceMax IsInf Where Attention";
 
 TEST(FuseAttention, KeepsKeysAndValuesOfOneSequenceForAll) {
   // What the model names as one size may differ at run time, and the products repeat the smaller.
-  EXPECT_EQ(Fused(Bert("p = Softmax(a)"), {{Shape{3, 5, 6}, Shape{1, 7, 6}, Shape{1, 7, 6}}}), "Attention");
+  EXPECT_EQ(Fused(Bert("p = Softmax(a)"), {{Shape{3, 5, 6}, Shape{1, 7, 6}, Shape{1, 7, 6}},
+                                           {Shape{2, 4, 6}, Shape{1, 3, 6}, Shape{2, 3, 6}},
+                                           {Shape{2, 4, 6}, Shape{2, 3, 6}, Shape{1, 3, 6}}}),
+            "Attention");
 }
 
 TEST(FuseAttention, TakesMasks) {
