@@ -47,6 +47,18 @@ inline Block ReadBlock(const std::byte** p, bool has_offsets, int64_t groups) {
   return b;
 }
 
+// Asks for the lines that a tile of many rows will write, as long as it computes. In a wide y they lie far apart, and
+// the stores of a tile would wait for memory.
+template <int R, int P = 1>
+inline __attribute__((always_inline)) void FetchResults(const NBitsTileArgs& t) {
+#pragma GCC unroll 8
+  for (ptrdiff_t r = 0; r < R; ++r) PrefetchForWriting(t.y + r * t.y_stride);
+  if constexpr (P * kVectorBytes > 64) {
+#pragma GCC unroll 8
+    for (ptrdiff_t r = 0; r < R; ++r) PrefetchForWriting(t.y + r * t.y_stride + 16);
+  }
+}
+
 template <int R>
 void StoreRows(const NBitsTileArgs& t, const Vec (&sum)[R], ptrdiff_t first = 0) {
   const Lanes lanes = FirstLanes(t.columns - first);
@@ -88,6 +100,7 @@ void TileInt8(const NBitsTileArgs& t) {
   for (ptrdiff_t q = 0; q < P; ++q)
 #pragma GCC unroll 8
     for (ptrdiff_t r = 0; r < R; ++r) sum[q][r] = Broadcast(0);
+  FetchResults<R, P>(t);
   const std::byte *p[P], *a = t.a;
 #pragma GCC unroll 2
   for (ptrdiff_t q = 0; q < P; ++q) p[q] = t.panel + q * t.panel_bytes;
@@ -127,6 +140,14 @@ void TileInt8(const NBitsTileArgs& t) {
   for (ptrdiff_t q = 0; q < P; ++q) StoreRows<R>(t, sum[q], q * kLanes);
 }
 
+// sum + AddWords, one after another: made into a tree by the compiler, a chain of sums would need all products of a
+// tile at once, which sixteen registers do not hold.
+inline UintVec AddInOrder(UintVec sum, UintVec words) {
+  sum = AddWords(sum, words);
+  asm("" : "+x"(sum));
+  return sum;
+}
+
 // Groups whose sums of pairs fit into 16 bits: 8 * 2 * 15 * 127 at 4 bits, 16 * 2 * 3 * 127 at 2 bits.
 constexpr int64_t kGroupsOfWords = 4;
 
@@ -154,7 +175,7 @@ inline const std::byte* AddGroups(const std::byte* groups, const std::byte* a, p
         if constexpr (kBits == 8) {
           sum[r] = SumPairs(sum[r], PairsOfSignedBytes(w, BroadcastInt(four)));
         } else {
-          words[r] = AddWords(words[r], PairsOfBytes(w, BroadcastInt(four)));
+          words[r] = AddInOrder(words[r], PairsOfBytes(w, BroadcastInt(four)));
         }
       }
     }
@@ -173,6 +194,7 @@ inline void TilePairs(const NBitsTileArgs& t) {
   Vec sum[R];
 #pragma GCC unroll 8
   for (ptrdiff_t r = 0; r < R; ++r) sum[r] = Broadcast(0);
+  FetchResults<R>(t);
   const std::byte *p = t.panel, *a = t.a;
   for (int64_t i = 0; i < t.blocks; ++i) {
     const Block b = ReadBlock<true>(&p, t.has_offsets, t.groups);
@@ -193,6 +215,7 @@ inline void TileWords(const NBitsTileArgs& t) {
   Vec sum[R];
 #pragma GCC unroll 8
   for (ptrdiff_t r = 0; r < R; ++r) sum[r] = Broadcast(0);
+  FetchResults<R>(t);
   const std::byte *p = t.panel, *a = t.a;
   const UintVec mask = BroadcastInt(kBits == 2 ? 0x03030303 : 0x0F0F0F0F);
   for (int64_t i = 0; i < t.blocks; ++i) {
@@ -209,7 +232,7 @@ inline void TileWords(const NBitsTileArgs& t) {
         for (ptrdiff_t r = 0; r < R; ++r) {
           std::uint32_t four;
           std::memcpy(&four, a + r * t.a_row_bytes + 4 * (part + kParts * g), 4);
-          words[r] = AddWords(words[r], PairsOfBytes(w, BroadcastInt(four)));
+          words[r] = AddInOrder(words[r], PairsOfBytes(w, BroadcastInt(four)));
         }
       }
     }
