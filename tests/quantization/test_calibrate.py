@@ -270,6 +270,25 @@ def test_runs_may_have_other_shapes_and_readers_may_reuse_their_arrays(models, t
     assert mine.sum() == wanted.sum() and np.abs(np.cumsum(mine) - np.cumsum(wanted)).max() <= 1
 
 
+def test_a_single_magnitude_keeps_its_place(tmp_path):
+    """As constants of a model do: the percentile of ones is one, on an edge of the bins."""
+    onnx.save(onnx.parser.parse_model("""<ir_version: 8, opset_import: ["" : 17]> g (float[n] x) => (float[n] y) {
+        one = Constant <value_float: float = 1.0> () y = Add (x, one) }"""), tmp_path / "one.onnx")
+    found = []
+    for module in (ours, theirs):
+        calibrater = module.create_calibrator(
+            str(tmp_path / "one.onnx"), ["Add"], str(tmp_path / "augmented.onnx"),
+            calibrate_method=module.CalibrationMethod.Percentile, extra_options={"symmetric": True})
+        calibrater.set_execution_providers(["CPUExecutionProvider"])
+        runs = iter([{"x": np.array([one, -one], np.float32)} for one in (3, 3)])
+        reader = type("Reader", (module.CalibrationDataReader,), {"get_next": lambda self, runs=runs: next(runs, None)})
+        calibrater.collect_data(reader())
+        found.append({name: [float(end) for end in data.range_value]
+                      for name, data in calibrater.compute_data().items()})
+    assert found[0] == found[1]
+    assert found[0]["one"] == [1.0, 1.0] and found[0]["x"] == [-3.0, 3.0]
+
+
 @pytest.mark.parametrize("base", [None, 2.0])
 def test_relative_entropy(base):
     one, other = (np.abs(weights(seed, 40)) + 0.01 for seed in (1, 2))

@@ -227,7 +227,12 @@ class HistogramCollector(CalibrationDataCollector):
                 seen.smallest, seen.largest = stream.smallest, max(abs(stream.low), abs(stream.high))
             make = self._magnitudes if absolute else self._values
             made = make(self.histogram_dict.get(name), seen, *seen.ends(name))
-            made[0][...] += _counts_between(stream, made[1], absolute)
+            counts = _counts_between(stream, made[1], absolute)
+            if absolute and seen.smallest is not None and seen.smallest == seen.largest:
+                # One magnitude lies on an edge of its bins, where a spread would put it below.
+                place = min(np.searchsorted(made[1], seen.largest, side="right") - 1, counts.size - 1)
+                counts = np.where(np.arange(counts.size) == place, counts.sum(), 0)
+            made[0][...] += counts
             self.histogram_dict[name] = made
         self._streams = {}
         if self._workers is not None:
