@@ -294,8 +294,9 @@ def test_a_target_leaves_the_layers_in_float_that_matter(hard):
 
 
 def test_a_target_that_is_not_met_writes_nothing(hard, here):
+    # The second leaves all layers but one: what each adds tells that fewer will not do.
     refused = quick("quantize", hard, "--method", "static", "--target-sqnr", 150, "--evaluations", 3, expect=1)
-    assert "the target of 150 dB was not met in 3 evaluations: the best had" in refused.stderr
+    assert "the target of 150 dB was not met in 2 evaluations: the best had" in refused.stderr
     assert [path.name for path in here.iterdir()] == ["hard.onnx"]
 
 
