@@ -315,6 +315,17 @@ def test_half_precision_and_four_bits(texts, here):
     assert onnx.load("io.onnx").graph.output[0].type.tensor_type.elem_type == onnx.TensorProto.FLOAT16
 
 
+def test_weights_that_lie_beside_the_model(texts, here, monkeypatch):
+    """As those of more than 2 GB do, which no proto holds: the same numbers."""
+    for to in ("fp16", "bf16"):
+        inside = run_json("convert", texts, "--to", to, "--samples", 3)
+        with monkeypatch.context() as only_here:
+            only_here.setattr("sardonyx.commands.convert._LARGE", 100)
+            beside = run_json("convert", texts, "--to", to, "--samples", 3, "-o", f"beside.{to}.onnx")
+        assert (here / f"beside.{to}.onnx.data").exists() and not (here / f"texts.{to}.onnx.data").exists()
+        assert beside["accuracy"] == inside["accuracy"] and beside["accuracy"]["sqnr_db"] > 30
+
+
 def test_values_that_half_precision_lacks_stay_float(here):
     model = save("large.onnx", """<ir_version: 10, opset_import: ["" : 21]>
 net (float[2, 16] x) => (float[2, 4] y) {

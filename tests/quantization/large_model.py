@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """tests/quantization/large_model.py - quantizes a model of 2.3 GB, whose weights lie in a file beside it.
 
-usage: large_model.py [--gigabytes 2.3] [--forms dynamic QDQ QOperator nbits fp16] [--folder FOLDER]
+usage: large_model.py [--gigabytes 2.3] [--forms dynamic QDQ QOperator nbits fp16 bf16 convert] [--folder FOLDER]
 
-Each form runs in a process of its own. Prints its seconds, its peak of memory as a multiple of the model, the size of
-the result, and how far the result is from the float model (dB). Needs 6 GB of disk and 8 GB of memory.
+Each form runs in a process of its own; "convert" is the command `sardonyx convert --to fp16`. Prints its seconds, its
+peak of memory as a multiple of the model, the size of the result, and how far the result is from the float model (dB).
+Needs 6 GB of disk and 8 GB of memory.
 """
 import argparse
 import json
+import os
 import pathlib
 import resource
 import subprocess
@@ -18,7 +20,9 @@ import time
 import numpy as np
 
 SIDE, WEIGHTS = 8192, 6
-FORMS = ("dynamic", "QDQ", "QOperator", "nbits", "fp16")
+FORMS = ("dynamic", "QDQ", "QOperator", "nbits", "fp16", "bf16", "convert")
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+TOOL = pathlib.Path(os.environ.get("SDX_BUILD", ROOT / "build/release")) / "bin/sardonyx"
 
 
 def write(path, gigabytes):
@@ -70,12 +74,16 @@ def quantize(form, source, target):
         made = MatMulNBitsQuantizer(source, block_size=32)
         made.process()
         made.model.save_model_to_file(target, True)
+    elif form == "convert":
+        subprocess.run([TOOL, "convert", source, "--to", "fp16", "-o", target, "--samples", "2", "--seconds", "0"],
+                       check=True, capture_output=True, env={**os.environ, "SARDONYX_PYTHON": sys.executable})
     else:
         import onnx
-        import sardonyx.float16
+        from sardonyx import float16
 
-        converted = sardonyx.float16.convert_float_to_float16(source, keep_io_types=True)
-        onnx.save(converted, target, save_as_external_data=True)
+        convert = float16.convert_float_to_float16 if form == "fp16" else float16.convert_float_to_bfloat16
+        converted = convert(source, keep_io_types=True)
+        onnx.save(converted, target, save_as_external_data=True, location=f"{pathlib.Path(target).name}.data")
 
 
 def run(path):
@@ -90,7 +98,8 @@ def child(task, *arguments):
     value = quantize(*arguments) if task == "quantize" else run(*arguments)
     if value is not None:
         np.save(arguments[1] if len(arguments) > 1 else f"{arguments[0]}.npy", value)
-    print(json.dumps([time.perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024]))
+    peak = max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    print(json.dumps([time.perf_counter() - start, peak * 1024]))
 
 
 def in_a_process(*arguments):

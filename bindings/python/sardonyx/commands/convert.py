@@ -91,11 +91,12 @@ class Conversion:
         if self.request.to == "fp16":
             kept |= self._too_large(named)
         arguments = {"keep_io_types": not self.request.convert_io, "node_block_list": sorted(kept)}
+        source = self._save(named) if self._is_large() else self.model.to_proto()
         if self.request.to == "fp16":
-            made = float16.convert_float_to_float16(self.model.to_proto(), **arguments)
+            made = float16.convert_float_to_float16(source, **arguments)
         else:
-            made = float16.convert_float_to_bfloat16(self.model.to_proto(), **arguments)
-        converted = Model(made)
+            made = float16.convert_float_to_bfloat16(source, **arguments)
+        converted = self._opened(made)
         for graph in [graph for graph in converted.graphs if graph is not None]:
             _join_floats(graph)
         weights = sum(known.size for graph in converted.graphs if graph is not None
@@ -103,14 +104,31 @@ class Conversion:
         converted.save(str(path), f"{path.name}.data" if weights > _LARGE // 2 else None)
         return sorted(kept)
 
+    def _is_large(self):
+        """Whether the model's weights lie in a file of their own."""
+        return sum(known.size for known in self.model.graph.initializers.values()) > _LARGE // 2
+
+    def _save(self, file):
+        """The path of the model, as a text."""
+        self.model.save(str(file), f"{file.name}.data" if self._is_large() else None)
+        return str(file)
+
+    def _opened(self, proto):
+        """The Model of a proto, which passes through a file where it may be too large to be serialized."""
+        if sum(len(one.raw_data) for one in proto.graph.initializer) <= _LARGE // 2:
+            return Model(proto)
+        import onnx
+
+        file = self.folder / "converted.onnx"
+        onnx.save(proto, str(file), save_as_external_data=True, location=f"{file.name}.data")
+        return Model(str(file))
+
     def _too_large(self, file):
         """Names of nodes that make or read values that half precision lacks, on the samples."""
         from sardonyx.quantization.calibrate import MinMaxCalibrater
 
-        is_large = sum(known.size for known in self.model.graph.initializers.values()) > _LARGE // 2
-        self.model.save(str(file), f"{file.name}.data" if is_large else None)
-        calibrater = MinMaxCalibrater(str(file), None, str(self.folder / "watched.onnx"),
-                                      use_external_data_format=is_large)
+        calibrater = MinMaxCalibrater(self._save(file), None, str(self.folder / "watched.onnx"),
+                                      use_external_data_format=self._is_large())
         calibrater.augment_graph()
         calibrater.create_inference_session()
         calibrater.collect_data(Reader(self.samples, self.samples.calibration))
