@@ -1,8 +1,10 @@
-"""Times calibration here and by ONNX Runtime's tool on a model of the zoo: seconds beyond the sessions' own creation
-and the peak of memory, each in a process of its own, in turns; and what calibration adds to bare runs of the model, in
-one process, an image with one and then with the other, so that both meet the same disturbances.
+"""Times calibration here and by ONNX Runtime's tool on a model of the zoo: seconds beyond the sessions' own creation,
+seconds of the processors (which other work on the machine disturbs less) and the peak of memory, each in a process of
+its own, in turns; and what calibration adds to bare runs of the model, in one process, an image with one and then with
+the other, so that both meet the same disturbances.
 
 usage: benchmarks/calibration.py [--model resnet50] [--samples 32] [--methods MinMax Entropy Percentile] [--turns 1]
+                                 [--no-bare-runs]
 """
 import argparse
 import json
@@ -29,6 +31,11 @@ class Samples:
 
 def peak_mb():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def processor_seconds():
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return used.ru_utime + used.ru_stime
 
 
 class Alternating(Samples):
@@ -87,14 +94,14 @@ def child(who, model, samples, method):
     with tempfile.TemporaryDirectory() as folder:
         made = calibrate.create_calibrator(path, augmented_model_path=os.path.join(folder, "augmented.onnx"),
                                            calibrate_method=calibrate.CalibrationMethod[method])
-        start, before = time.perf_counter(), peak_mb()
+        start, used, before = time.perf_counter(), processor_seconds(), peak_mb()
         made.collect_data(reader)
         made.compute_data()
-        print(json.dumps([time.perf_counter() - start, peak_mb() - before]))
+        print(json.dumps([time.perf_counter() - start, processor_seconds() - used, peak_mb() - before]))
 
 
 def measured(*arguments):
-    """(seconds, megabytes) of a child; what it prints besides is passed over."""
+    """What a child says last; what it prints besides is passed over."""
     made = subprocess.run([sys.executable, "-W", "ignore", __file__, "--child", *map(str, arguments)], check=True,
                           capture_output=True, text=True)
     return json.loads(made.stdout.strip().splitlines()[-1])
@@ -106,23 +113,27 @@ def main():
     parser.add_argument("--samples", type=int, default=32)
     parser.add_argument("--methods", nargs="*", default=["MinMax", "Entropy", "Percentile"])
     parser.add_argument("--turns", type=int, default=1)
+    parser.add_argument("--no-bare-runs", action="store_true", help="leaves out the last column, a third run")
     parser.add_argument("--child", nargs=4)
     options = parser.parse_args()
     if options.child:
         who, model, samples, method = options.child
         return child(who, model, int(samples), method)
-    print("method\tsardonyx s\tonnxruntime s\tratio\tsardonyx MB\tonnxruntime MB\tratio\tover bare runs")
+    print("method\tsardonyx s\tonnxruntime s\tratio\tof processors: sardonyx s\tonnxruntime s\tratio\tsardonyx MB\t"
+          "onnxruntime MB\tratio\tover bare runs", flush=True)
     for method in options.methods:
         best, over = {}, []
         for _ in range(options.turns):
             for who in ("sardonyx", "onnxruntime"):
                 found = measured(who, options.model, options.samples, method)
                 best[who] = [min(pair) for pair in zip(found, best.get(who, found), strict=True)]
-            bare, calibrated = measured("runs", options.model, options.samples, method)
-            over.append(calibrated / bare)
+            if not options.no_bare_runs:
+                bare, calibrated = measured("runs", options.model, options.samples, method)
+                over.append(calibrated / bare)
         ours, peer = best["sardonyx"], best["onnxruntime"]
-        print(f"{method}\t{ours[0]:.2f}\t{peer[0]:.2f}\t{peer[0] / ours[0]:.2f}\t{ours[1]:.0f}\t{peer[1]:.0f}\t"
-              f"{ours[1] / peer[1]:.2f}\t{statistics.median(over):.2f}")
+        print(f"{method}\t{ours[0]:.2f}\t{peer[0]:.2f}\t{peer[0] / ours[0]:.2f}\t{ours[1]:.2f}\t{peer[1]:.2f}\t"
+              f"{peer[1] / ours[1]:.2f}\t{ours[2]:.0f}\t{peer[2]:.0f}\t{ours[2] / peer[2]:.2f}\t"
+              f"{f'{statistics.median(over):.2f}' if over else '-'}", flush=True)
     return None
 
 
