@@ -12,6 +12,14 @@
 #include "model.h"
 
 namespace sardonyx::python {
+
+nb::object ShownName(std::string name) {
+  constexpr std::string_view kZero = "\\x00";
+  for (std::size_t at = name.find(kZero); at != std::string::npos; at = name.find(kZero, at))
+    name.replace(at, kZero.size(), 1, '\0');
+  return Shown(name);
+}
+
 namespace {
 
 std::string TensorText(const OrtTypeInfo* info, const char* kind) {

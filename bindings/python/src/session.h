@@ -13,6 +13,9 @@
 
 namespace sardonyx::python {
 
+// The name of a value or a dimension. C has a byte of zero as the text \x00, Python has it as it is in the model.
+nb::object ShownName(std::string name);
+
 // "tensor(float)", "seq(map(string,tensor(int64)))" ...
 std::string TypeText(const OrtTypeInfo* info);
 

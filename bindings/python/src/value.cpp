@@ -425,13 +425,6 @@ nb::object Shown(std::string_view text) {
   return nb::steal(made);
 }
 
-nb::object ShownName(std::string name) {
-  constexpr std::string_view kZero = "\\x00";
-  for (std::size_t at = name.find(kZero); at != std::string::npos; at = name.find(kZero, at))
-    name.replace(at, kZero.size(), 1, '\0');
-  return Shown(name);
-}
-
 nb::object TensorView(const OrtValue* value, const nb::object& owner) {
   const TensorTypeAndShapeInfoPtr info = InfoOf(value);
   ONNXTensorElementDataType type{};

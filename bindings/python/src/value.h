@@ -14,8 +14,6 @@ namespace nb = nanobind;
 
 // A text of a model for Python: bytes that are not UTF-8 appear as \\xff.
 nb::object Shown(std::string_view text);
-// The name of a value or a dimension. C has a byte of zero as the text \x00, Python has it as it is in the model.
-nb::object ShownName(std::string name);
 
 // An OrtValue, and the Python object whose memory it uses, if any.
 struct HeldValue {
