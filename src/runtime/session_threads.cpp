@@ -80,6 +80,10 @@ ThreadPoolOptions PoolOptions(const SessionOptions& options, int threads) {
   const std::string affinities = options.Config("session.intra_op_thread_affinities", "");
   if (affinities.empty()) return pool;
   pool.cores = ParseAffinities(affinities);
+  if (threads == 1) {  // there is no worker
+    pool.cores.clear();
+    return pool;
+  }
   if (pool.cores.size() + 1 != static_cast<std::size_t>(threads)) {
     Fail(Code::kInvalidArgument, "config entry 'session.intra_op_thread_affinities': expected ", threads - 1,
          " groups of processors, one fewer than intra-op threads, found ", pool.cores.size());
