@@ -213,3 +213,12 @@ def test_a_size_that_does_not_divide_is_refused(shape, target):
         with pytest.raises(Exception) as error:
             session_of(engine, model.SerializeToString(), "ORT_ENABLE_ALL").run(None, feeds)
         assert type(error.value).__name__ == "Fail"
+
+
+def test_affinities_are_ignored_where_no_worker_runs():
+    for engine in (sardonyx, onnxruntime):
+        options = engine.SessionOptions()
+        options.intra_op_num_threads = 1
+        options.add_session_config_entry("session.intra_op_thread_affinities", "1")
+        model, feeds = IMPORTS["one version twice"]
+        engine.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"]).run(None, feeds)
