@@ -281,7 +281,7 @@ struct SardonyxApi {
   //   {"edit": "set_operator", "node", "op_type", "domain", "name"} each only if it is there
   //   {"edit": "replace_uses", "from", "to"}                        in nodes and their bodies; outputs stay
   //   {"edit": "rename_value", "value", "name"}
-  //   {"edit": "set_initializer", "name", "tensor"}                 without "tensor" it is removed
+  //   {"edit": "set_initializer", "name", "tensor", "as_numbers"}   without "tensor" it is removed; true: not raw_data
   //   {"edit": "set_type", "value", "type", "shape"}                without "type" it becomes unknown
   //   {"edit": "add_output" or "remove_output", "value"}
   //   {"edit": "add_input", "value", "type", "shape"}, {"edit": "remove_input", "value"}

@@ -7,6 +7,7 @@
 
 #include "ir/graph.h"
 #include "model/external_sink.h"
+#include "model/save.h"
 
 namespace sardonyx::model {
 
@@ -14,9 +15,11 @@ using Writer = protozero::pbf_writer;
 
 class GraphWriter {
  public:
-  // `out` is the string that all writers append to, watched for ONNX's limit of 2 GB. `sink` may be null.
-  GraphWriter(const std::string& out, ExternalSink* sink, std::int64_t ir_version)
-      : out_(out), sink_(sink), ir_version_(ir_version) {}
+  // `out` is the string that all writers append to, watched for ONNX's limit of 2 GB. `sink` and `as_numbers` may be
+  // null.
+  GraphWriter(const std::string& out, ExternalSink* sink, std::int64_t ir_version,
+              const NamesAsNumbers* as_numbers = nullptr)
+      : out_(out), sink_(sink), ir_version_(ir_version), as_numbers_(as_numbers) {}
 
   void WriteGraph(Writer graph, const Graph& from, bool is_main);
   void WriteFunction(Writer function, const Function& from);
@@ -36,6 +39,7 @@ class GraphWriter {
   const std::string& out_;
   ExternalSink* sink_;
   std::int64_t ir_version_;
+  const NamesAsNumbers* as_numbers_;
 };
 
 // `from` as field `tag` of `parent`, a TypeProto.

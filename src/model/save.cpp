@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 constexpr std::int64_t kDefaultIrVersion = 10;
 
-std::string ModelBytes(const Model& model, ExternalSink* sink) {
+std::string ModelBytes(const Model& model, ExternalSink* sink, const NamesAsNumbers* as_numbers) {
   std::string out;
   Writer writer(out);
   const std::int64_t ir_version = model.ir_version == 0 ? kDefaultIrVersion : model.ir_version;
@@ -27,7 +27,7 @@ std::string ModelBytes(const Model& model, ExternalSink* sink) {
   WriteText(writer, ModelField::kDomain, model.domain);
   if (model.model_version != kNoModelVersion) writer.add_int64(ModelField::kModelVersion, model.model_version);
   WriteText(writer, ModelField::kDoc, model.doc);
-  GraphWriter graphs(out, sink, ir_version);
+  GraphWriter graphs(out, sink, ir_version, as_numbers);
   graphs.WriteGraph(Writer(writer, ModelField::kGraph), model.graph, true);
   WriteOpsetImports(writer, ModelField::kOpsetImport, model.opset_imports);
   WriteEntries(writer, ModelField::kMetadata, model.metadata);
@@ -56,7 +56,7 @@ std::string ExternalPath(const std::string& model_path, const std::string& name)
 void SaveFile(const Model& model, const std::string& path, const SaveOptions& options) {
   NewFile file(path);
   if (options.external_data_file.empty()) {
-    file.Write(ModelBytes(model, nullptr));
+    file.Write(ModelBytes(model, nullptr, options.as_numbers));
     file.Close();
     file.Rename();
     return;
@@ -65,14 +65,16 @@ void SaveFile(const Model& model, const std::string& path, const SaveOptions& op
   sink_options.location = options.external_data_file;
   sink_options.min_bytes = options.external_data_min_bytes;
   FileSink sink(ExternalPath(path, options.external_data_file), std::move(sink_options));
-  file.Write(ModelBytes(model, &sink));
+  file.Write(ModelBytes(model, &sink, options.as_numbers));
   file.Close();
   sink.file().Close();
   sink.file().Rename();  // first: a model never names a file that is not there
   file.Rename();
 }
 
-std::string SaveBytes(const Model& model, ExternalSink* weights) { return ModelBytes(model, weights); }
+std::string SaveBytes(const Model& model, ExternalSink* weights, const NamesAsNumbers* as_numbers) {
+  return ModelBytes(model, weights, as_numbers);
+}
 
 std::string SaveTensor(const Tensor& tensor, std::string_view name) {
   std::string out;

@@ -156,6 +156,42 @@ TEST(Save, PutsLargeWeightsIntoAnAlignedFile) {
   EXPECT_EQ(std::distance(fs::directory_iterator(folder.path()), {}), 2);  // no temporary files
 }
 
+// Of each type that has a field of numbers, and of one that has none; the others as their bytes.
+TEST(Save, WritesInitializersAsNumbersWhereAsked) {
+  struct Case {
+    DType dtype;
+    std::string bytes, packed;  // packed: the field as it is written
+    std::uint32_t field;
+  };
+  const std::string negative = "\xfe\xff\xff\xff\xff\xff\xff\xff\xff\x01";  // -2 as a varint
+  const std::vector<Case> cases = {
+      {DType::kFloat, Raw({1.5f, -2.0f}), Raw({1.5f, -2.0f}), TensorField::kFloatData},
+      {DType::kFloat16, Raw<std::uint16_t>({3, 5}), {3, 5}, TensorField::kInt32Data},
+      {DType::kInt8, {3, '\xfe'}, "\x03" + negative, TensorField::kInt32Data},
+      {DType::kUInt8, {3, '\xfe'}, "\x03\xfe\x01", TensorField::kInt32Data},
+      {DType::kInt16, Raw<std::int16_t>({3, -2}), "\x03" + negative, TensorField::kInt32Data},
+      {DType::kUInt16, Raw<std::uint16_t>({3, 254}), "\x03\xfe\x01", TensorField::kInt32Data},
+      {DType::kInt32, Raw<std::int32_t>({3, -2}), "\x03" + negative, TensorField::kInt32Data},
+      {DType::kInt4, {'\x21'}, {'\x21'}, TensorField::kInt32Data},
+      {DType::kFloat8E4M3FN, {3, 5}, {3, 5}, TensorField::kInt32Data},
+      {DType::kInt64, Raw<std::int64_t>({3, -2}), Raw<std::int64_t>({3, -2}), TensorField::kRawData},
+  };
+  for (const Case& one : cases) {
+    Parts parts;
+    parts.nodes = {NodeProto("Identity", {"w"}, {"y"}), NodeProto("Identity", {"v"}, {"z"})};
+    parts.outputs = {ValueProto("y", ""), ValueProto("z", "")};
+    parts.initializers = {TensorProto("w", one.dtype, {2}, one.bytes), TensorProto("v", one.dtype, {2}, one.bytes)};
+    const Model model = Load(ModelProto(GraphProto(parts)));
+    const NamesAsNumbers names = {"w"};
+    const std::string saved = SaveBytes(model, nullptr, &names), plain = SaveBytes(model);
+    const std::string written =
+        TensorWith("w", static_cast<int>(one.dtype), {2}, [&](Writer& w) { w.add_bytes(one.field, one.packed); });
+    const std::string tail = written.substr(written.find('w'));  // behind the sizes
+    EXPECT_NE(saved.find(tail), std::string::npos) << static_cast<int>(one.dtype);
+    EXPECT_EQ(SaveBytes(Load(saved)), plain) << static_cast<int>(one.dtype);  // the same numbers, and `v` as before
+  }
+}
+
 TEST(Save, LeavesTheOldFileWhenItFails) {
   const TemporaryFolder folder;
   const Model model = Load(Everything());

@@ -1,4 +1,6 @@
 // model/tensor_writer.cpp - writes TensorProto and SparseTensorProto.
+#include <span>
+
 #include "base/error.h"
 #include "model/graph_writer.h"
 #include "model/onnx_fields.h"
@@ -13,6 +15,50 @@ void WriteHead(Writer& tensor, const Tensor& from, std::string_view name) {
 }
 
 std::string_view BytesOf(const Tensor& tensor) { return {static_cast<const char*>(tensor.raw()), tensor.byte_size()}; }
+
+template <typename T>
+void WriteInts(Writer& tensor, const void* data, std::size_t bytes) {
+  const std::span<const T> numbers(static_cast<const T*>(data), bytes / sizeof(T));
+  tensor.add_packed_int32(TensorField::kInt32Data, numbers.begin(), numbers.end());
+}
+
+// As numbers, where ONNX has a field for those of the type; of half floats their bits. Returns whether it has one.
+bool WriteNumbers(Writer& tensor, const Tensor& from) {
+  const void* data = from.raw();
+  const std::size_t bytes = from.byte_size();
+  switch (from.dtype()) {
+    case DType::kFloat: {
+      const auto numbers = from.span<float>();
+      tensor.add_packed_float(TensorField::kFloatData, numbers.begin(), numbers.end());
+      return true;
+    }
+    case DType::kInt8:
+      WriteInts<std::int8_t>(tensor, data, bytes);
+      return true;
+    case DType::kInt16:
+      WriteInts<std::int16_t>(tensor, data, bytes);
+      return true;
+    case DType::kUInt16:
+    case DType::kFloat16:
+    case DType::kBFloat16:
+      WriteInts<std::uint16_t>(tensor, data, bytes);
+      return true;
+    case DType::kInt32:
+      WriteInts<std::int32_t>(tensor, data, bytes);
+      return true;
+    case DType::kUInt8:
+    case DType::kInt4:  // two in a byte
+    case DType::kUInt4:
+    case DType::kFloat8E4M3FN:
+    case DType::kFloat8E4M3FNUZ:
+    case DType::kFloat8E5M2:
+    case DType::kFloat8E5M2FNUZ:
+      WriteInts<std::uint8_t>(tensor, data, bytes);
+      return true;
+    default:
+      return false;
+  }
+}
 
 }  // namespace
 
@@ -63,7 +109,8 @@ void GraphWriter::WriteInitializer(Writer& graph, const ValueInfo& value) {
   const bool may_leave = sink_ != nullptr && !IsString(from.dtype()) && from.device().IsHost();
   const std::optional<ExternalPlace> place = may_leave ? sink_->Place(value) : std::nullopt;
   if (!place) {
-    WriteData(tensor, from);
+    const bool is_numbers = as_numbers_ != nullptr && as_numbers_->contains(value.name) && from.device().IsHost();
+    if (!is_numbers || !WriteNumbers(tensor, from)) WriteData(tensor, from);
     return;
   }
   const std::pair<const char*, std::string> entries[] = {{"location", place->location},

@@ -220,11 +220,21 @@ def contents(path):
     return counts, arrays
 
 
-def assert_same(paths, rtol=1e-6, steps=0):
+def fields(path):
+    """Whether each initializer of the main graph, but for shapes, lies in raw_data: programs read scales from
+    float_data."""
+    return {one.name: one.HasField("raw_data") for one in onnx.load(path).graph.initializer
+            if one.data_type != TensorProto.INT64}
+
+
+def assert_same(paths, rtol=1e-6, steps=0, source=None):
     """Both made the same: counts of operators, weights and zero points (but for `steps`), scales, and biases but for
-    the last digit."""
+    the last digit; scales and zero points in the same fields, but for those of `source`, which were there before."""
     (counts, arrays), (other_counts, others) = contents(paths["ours"]), contents(paths["peer"])
     assert counts == other_counts
+    mine, theirs = fields(paths["ours"]), fields(paths["peer"])
+    before = fields(source) if source else {}
+    assert {name: one for name, one in mine.items() if name not in before and one != theirs.get(name, one)} == {}
     assert set(arrays) == set(others), set(arrays) ^ set(others)
     for name, other in others.items():
         mine = arrays[name]

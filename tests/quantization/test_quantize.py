@@ -236,7 +236,7 @@ def test_values_that_are_dequantized_in_the_model_already(sources, tmp_path):
     source = str(sources / "cnn.onnx")
     first = by_both("static", source, tmp_path, nodes_to_quantize=["conv0", "relu0", "maxpool"])
     paths = by_both("static", first["ours"], tmp_path, nodes_to_exclude=["conv0", "relu0", "maxpool"])
-    assert_same(paths)
+    assert_same(paths, source=first["ours"])
     agree(source, paths["ours"])
 
 
@@ -369,6 +369,32 @@ def test_quantizers_as_optimum_calls_them(tmp_path):
     quantizer.model.save_model_to_file(str(tmp_path / "q.onnx"), True)
     assert (tmp_path / "q.onnx.data").exists()
     assert contents(str(tmp_path / "q.onnx"))[0]["", "MatMulInteger"] == 4
+
+
+def test_parameters_that_a_program_chooses(tmp_path):
+    """Both quantizers of pairs ask a method for the parameters of each range, which programs override."""
+    made = {}
+    for name, library in (("peer", peer), ("ours", ours)):
+        base = importlib.import_module(f"{library.__name__}.qdq_quantizer").QDQQuantizer
+        data_type = importlib.import_module(f"{library.__name__}.calibrate").TensorData
+
+        class Coarse(base):
+            def calc_quant_params(self, tensor_data, quant_overrides):
+                params = super().calc_quant_params(tensor_data, quant_overrides)
+                params["scale"] = np.asarray(params["scale"] * 2, np.float32)
+                return params
+
+        source = mlp()
+        ranges = {value: data_type(lowest=np.float32(-1), highest=np.float32(3)) for node in source.graph.node
+                  for value in (*node.input, *node.output)}
+        quantizer = Coarse(source, False, False, library.QuantType.QInt8, library.QuantType.QUInt8, ranges, [], [],
+                           ["MatMul", "Gemm", "Add"], {})
+        assert set(quantizer.calc_graph_quant_params()) == set(ranges)
+        quantizer.quantize_model()
+        made[name] = str(tmp_path / f"{name}.onnx")
+        quantizer.model.save_model_to_file(made[name])
+    assert_same(made)
+    np.testing.assert_allclose(contents(made["ours"])[1]["x_scale"], 2 * 4 / 255, 1e-6)
 
 
 def test_a_weight_of_several_nodes_and_a_bias_of_two(tmp_path):

@@ -222,11 +222,12 @@ class Graph:
                 node.inputs = [new if name == old else name for name in node.inputs]
                 body._consumers[new].append(node)
 
-    def set_initializer(self, name, array, onnx_type=None):
+    def set_initializer(self, name, array, onnx_type=None, as_numbers=False):
         """Adds an initializer or replaces its contents. `onnx_type` (TensorProto.DataType) is for types that NumPy
-        lacks; the array has the same bytes then."""
+        lacks; the array has the same bytes then. `as_numbers`: it is saved in float_data or int32_data, as programs
+        read scales and zero points, and not in raw_data."""
         handle = _handle_of(array, onnx_type)
-        self._edit("set_initializer", [handle], name=name, tensor=0)
+        self._edit("set_initializer", [handle], name=name, tensor=0, as_numbers=as_numbers)
         value_type = ValueType(handle.type_text()[len("tensor("):-1], tuple(handle.shape()))
         self.initializers[name] = Initializer(name, value_type, handle.size_in_bytes(), name not in self.inputs)
         self._names.add(name)

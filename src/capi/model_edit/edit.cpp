@@ -223,6 +223,10 @@ Json SetInitializer(const Edit& edit) {
     if (known) graph.SetInitializer(*known, nullptr);
     return nullptr;
   }
+  if (edit.Get<bool>("as_numbers", false))
+    edit.model().as_numbers.insert(name);
+  else
+    edit.model().as_numbers.erase(name);
   const ValueId id = known ? *known : graph.AddValue(name);
   auto initializer = std::make_shared<Initializer>();
   initializer->tensor = edit.TensorAt(edit.json()["tensor"]);

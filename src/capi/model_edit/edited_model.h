@@ -9,6 +9,7 @@
 
 #include "capi/handles/kind.h"
 #include "ir/graph.h"
+#include "model/save.h"
 #include "optimizer/pipeline.h"
 #include "sardonyx_c_api.h"
 
@@ -39,6 +40,7 @@ struct SardonyxModel {
   sardonyx::capi::Mark<sardonyx::capi::Kind::kModelInMemory> mark;
   sardonyx::Model model;
   std::vector<Place> graphs;  // by number; 0 is the model's own
+  sardonyx::model::NamesAsNumbers as_numbers;
 };
 
 namespace sardonyx::capi {

@@ -85,6 +85,7 @@ OrtStatusPtr ORT_API_CALL SaveEditedModel(SardonyxModel* model, const ORTCHAR_T*
     model::SaveOptions options;
     if (external_data_file != nullptr) options.external_data_file = external_data_file;
     options.external_data_min_bytes = external_data_min_bytes;
+    options.as_numbers = &edited.as_numbers;
     model::SaveFile(edited.model, file, options);
   });
 }
@@ -96,7 +97,7 @@ OrtStatusPtr ORT_API_CALL SaveEditedModelToArray(SardonyxModel* model, OrtAlloca
     auto& length = Need(model_data_length, "model_data_length");
     SardonyxModel& edited = Need(model, "model");
     edited.Finish();
-    const std::string bytes = model::SaveBytes(edited.model);
+    const std::string bytes = model::SaveBytes(edited.model, nullptr, &edited.as_numbers);
     data = AllocateResult(allocator, bytes.size());
     std::memcpy(data, bytes.data(), bytes.size());
     length = bytes.size();

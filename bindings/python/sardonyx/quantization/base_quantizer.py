@@ -177,7 +177,7 @@ class BaseQuantizer:
         for name, array in ((scale_name, np.asarray(scale)), (zero_point_name, zero_point)):
             if (self.graph.number, name) not in self._added:
                 free = self._added[self.graph.number, name] = self.graph.unique_name(name)
-                self.graph.set_initializer(free, array)
+                self.graph.set_initializer(free, array, as_numbers=True)
         return tuple(self._added[self.graph.number, name] for name in (scale_name, zero_point_name))
 
     def add_quantized_bias(self, bias_name, input_scale, weight_scale, beta=1.0):
@@ -200,7 +200,7 @@ class BaseQuantizer:
             zero_point = np.zeros(scale.shape if scale.size > 1 else (), np.int32)
         scale_name, zero_point_name = graph.unique_name(f"{name}_scale"), graph.unique_name(f"{name}_zero_point")
         for key, array in ((name, quantized), (scale_name, scale), (zero_point_name, zero_point)):
-            graph.set_initializer(key, array)
+            graph.set_initializer(key, array, as_numbers=key == zero_point_name and array.size == 1)
         return name, scale_name, zero_point_name, scale
 
     def channel_params(self, data, quant_type, axis, symmetric, reduce_range, overrides):

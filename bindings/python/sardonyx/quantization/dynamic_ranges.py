@@ -45,7 +45,7 @@ def _step(graph, op_type, inputs, name, output=None, **attributes):
 
 def _constant(graph, name, value, dtype):
     if name not in graph.initializers:
-        graph.set_initializer(name, np.asarray(value, dtype))
+        graph.set_initializer(name, np.asarray(value, dtype), as_numbers=True)
     return name
 
 

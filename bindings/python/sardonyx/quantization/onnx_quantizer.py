@@ -69,10 +69,11 @@ class ONNXQuantizer(BaseQuantizer):
             self.graph = self.changed.graph
         self.fuse_dynamic_quant = self.opset_version > 10
         self.q_matmul_const_b_only = bool(self.extra_options.get("MatMulConstBOnly"))
-        self.quantization_params = self._params_of_activations()
+        self.quantization_params = self.calculate_quantization_params()
         self.quantized_value_map = {}
 
-    def _params_of_activations(self):
+    def calculate_quantization_params(self):
+        """The QuantizationParams of each tensor whose range is known, by name."""
         if self.tensors_range is None:
             return {}
         self.adjust_tensor_ranges()

@@ -5,6 +5,7 @@ two types at once, one for some of its readers: see TensorQuantOverrides."""
 import logging
 from dataclasses import dataclass
 from enum import Enum
+from typing import Any
 
 import numpy as np
 
@@ -123,7 +124,7 @@ class QDQQuantizer(BaseQuantizer):
         self.bias_to_quantize = {}  # name: QDQBiasQuantInfo
         self.tensor_to_its_receiving_nodes = {}  # nodes that are quantized, by the names that they read
         self.tensor_to_producing_dq = {}  # of values that the model itself dequantizes
-        self.quantization_params = self._params_of_activations()
+        self.quantization_params = self.calc_graph_quant_params()
         self.initializer_quant_params = {}
 
     def _choose_domain(self):
@@ -134,16 +135,21 @@ class QDQQuantizer(BaseQuantizer):
                             "com.microsoft", self.opset_version)
             self.qdq_op_domain = ms_domain
 
-    def _params_of_activations(self):
+    def calc_quant_params(self, tensor_data: TensorData, quant_overrides: dict[str, Any]) -> QuantizationParams:
+        """Of a tensor whose range is known; `quant_overrides` is its entry of TensorQuantOverrides."""
+        return self.activation_params(tensor_data, quant_overrides)
+
+    def calc_graph_quant_params(self) -> dict[str, QDQTensorQuantParams]:
+        """The QDQTensorQuantParams of each tensor whose range is known, by name."""
         if self.tensors_range is None:
             return {}
         self.adjust_tensor_ranges()
         params = {}
         for name in self.tensors_range:
             overrides = self.tensor_quant_overrides.get_per_tensor_overrides(name, {}) or {}
-            params[name] = QDQTensorQuantParams(self.activation_params(self.tensors_range[name], overrides), None, None)
+            params[name] = QDQTensorQuantParams(self.calc_quant_params(self.tensors_range[name], overrides), None, None)
             if "convert" in overrides:
-                params[name].converted = self.activation_params(self.tensors_range[name], overrides["convert"])
+                params[name].converted = self.calc_quant_params(self.tensors_range[name], overrides["convert"])
                 params[name].converted_recv_nodes = overrides["convert"].get("recv_nodes")
         return params
 

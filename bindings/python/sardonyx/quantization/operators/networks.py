@@ -90,7 +90,7 @@ class LSTMQuant(_LayerQuant):
         for old in (flat, made.q_name, made.scale_name, made.zp_name):
             graph.remove_initializer(old)
         for part, array in parts.items():
-            graph.set_initializer(f"{name}_{part}", array)
+            graph.set_initializer(f"{name}_{part}", array, as_numbers=part != "quantized")
         return quantizer.remember(name, f"{name}_quantized", f"{name}_scale", f"{name}_zero_point", made.value_type, 0)
 
 
