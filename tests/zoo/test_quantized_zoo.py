@@ -9,7 +9,7 @@ import quantized_forms
 SMALL = ("keyword_stft", "gru_denoiser", "keras_loop_rnn", "keras_lstm_text")
 CASES = [*((name, form) for name in SMALL for form in quantized_forms.FORMS), ("mobilenet_v3_large", "dynamic"),
          ("shufflenet_v2_x1_0", "dynamic")]
-# Half precision at 65 dB: ours rounds after other operators than ONNX Runtime does.
+# Half precision at 65 dB: see KNOWN in proof_page.py.
 BELOW = {("keras_loop_rnn", "fp16"): "dB below theirs in sardonyx"}
 # Of a useful result in dB. A recurrent net of random weights amplifies what 8 bits lose of its states: the results of
 # both tools have 1.5 dB over the sixteen inputs.
