@@ -6,12 +6,21 @@
 #include "base/error.h"
 #include "ir/text.h"
 #include "ops/infer.h"
+#include "ops/schema/schema.h"
 
 namespace sardonyx::ops {
 namespace {
 
 constexpr OpDef kScale1 = {.domain = "mine", .name = "Scale", .since = {1}, .traits = kCustom};
 constexpr OpDef kScale3 = {.domain = "mine", .name = "Scale", .since = {3}, .traits = kCustom};
+
+// Without one, nothing refuses a node whose required inputs are missing.
+TEST(Registry, EveryOperatorHasASchema) {
+  const Registry registry;
+  for (const OpDef* op : registry.All())
+    for (const int since : op->since)
+      EXPECT_NE(FindSchema(op->domain, op->name, since), nullptr) << op->domain << "." << op->name << "-" << since;
+}
 
 TEST(Registry, FindsTheNewestCustomOperatorUpToTheImport) {
   Registry registry;

@@ -19,7 +19,8 @@ namespace {
 class ReadyToPlan {
  public:
   explicit ReadyToPlan(const std::string& text)
-      : model_(ParseModel("<ir_version: 10, opset_import: [\"\" : 21, \"ai.sardonyx\" : 1]> " + text)), graph_(model_.graph) {
+      : model_(ParseModel("<ir_version: 10, opset_import: [\"\" : 21, \"ai.sardonyx\" : 1]> " + text)),
+        graph_(model_.graph) {
     ops::ResolveVersions(graph_, registry(), model_);
     ops::Infer(graph_, registry());
     ops::Upgrade(graph_, registry());

@@ -87,26 +87,34 @@ def qlinear_conv_add():
         [*attributes_of(onnx.defs.get_schema("QLinearConv", 10)), attribute("z_first", INT, 0)])
 
 
-class ChannelsLast:
-    """The schema of an operator on images channels last: that of the operator with another domain and version."""
+class Elsewhere:
+    """The schema of an operator in another domain, version 1 there, such as that of images channels last."""
 
-    def __init__(self, base, attributes=()):
-        self.base, self.domain, self.since_version, self.deprecated = base, LAST, 1, False
+    def __init__(self, base, attributes=(), domain=LAST):
+        self.base, self.domain, self.since_version, self.deprecated = base, domain, 1, False
         self.attributes = dict(base.attributes) | {a.name: a for a in attributes}
 
     def __getattr__(self, name):
         return getattr(self.base, name)
 
 
+def of_runtime(domain, name):
+    return next(s for s in runtime.get_all_operator_schema() if (s.domain, s.name) == (domain, name))
+
+
 def channels_last():
     mixed_layouts = [attribute(f"channels_first_{side}", INT, 0) for side in ("input", "output")]
-    fused_conv = next(s for s in runtime.get_all_operator_schema() if (s.domain, s.name) == (MICROSOFT, "FusedConv"))
+    fused_conv = of_runtime(MICROSOFT, "FusedConv")
     convolutions = [*(onnx.defs.get_schema(name) for name in ("Conv", "ConvInteger", "ConvTranspose", "QLinearConv")),
                     fused_conv]
-    others = ["AveragePool", "DepthToSpace", "GroupNormalization", "InstanceNormalization", "MaxPool", "SpaceToDepth"]
-    return [*(ChannelsLast(base, mixed_layouts) for base in convolutions),
-            *(ChannelsLast(onnx.defs.get_schema(name)) for name in others)]
+    others = ["AveragePool", "DepthToSpace", "GlobalAveragePool", "GlobalMaxPool", "GroupNormalization",
+              "InstanceNormalization", "MaxPool", "SpaceToDepth"]
+    return [*(Elsewhere(base, mixed_layouts) for base in convolutions),
+            *(Elsewhere(onnx.defs.get_schema(name)) for name in others)]
 
 
 def schemas():
-    return [expanded_conv(), fused_elementwise(), fused_matmul(), lookup8(), qlinear_conv_add(), *channels_last()]
+    # Older files have it in this domain.
+    simplified = Elsewhere(of_runtime("", "SimplifiedLayerNormalization"), domain=MICROSOFT)
+    return [simplified, expanded_conv(), fused_elementwise(), fused_matmul(), lookup8(), qlinear_conv_add(),
+            *channels_last()]
