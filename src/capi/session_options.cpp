@@ -190,7 +190,7 @@ OrtStatusPtr ORT_API_CALL DisablePerSessionThreads(OrtSessionOptions* options) n
 }
 
 OrtStatusPtr ORT_API_CALL SetDeterministicCompute(OrtSessionOptions* options, bool value) noexcept {
-  return Modify(options, [&](SessionOptions& o) { o.config["session.use_deterministic_compute"] = value ? "1" : "0"; });
+  return Modify(options, [&](SessionOptions& o) { o.deterministic_compute = value; });
 }
 
 OrtStatusPtr ORT_API_CALL AddFreeDimensionOverride(OrtSessionOptions* options, const char* dim_denotation,

@@ -55,8 +55,9 @@ struct SessionOptions {
   ExecutionMode execution_mode = ExecutionMode::kSequential;
   int intra_op_threads = 0;  // 0: what affinity and the cgroup allow; the calling thread counts
   int inter_op_threads = 0;
-  bool use_environment_pool = false;  // DisablePerSessionThreads: the environment's own thread count holds
-  ThreadPoolOptions thread_pool;      // threads made by the caller's functions
+  bool deterministic_compute = false;  // what session.use_deterministic_compute says if the entry is there
+  bool use_environment_pool = false;   // DisablePerSessionThreads: the environment's own thread count holds
+  ThreadPoolOptions thread_pool;       // threads made by the caller's functions
   bool memory_pattern = true;
   bool cpu_arena = true;
   std::string log_id;

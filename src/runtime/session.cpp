@@ -230,7 +230,8 @@ void Session::Build(Model* own) {
   providers_ = std::move(providers);
   {
     const ActiveRun active(threads_->pool());  // packing is a run, too
-    const ops::SameRowsScope same_rows(IsOn(options_, "session.use_deterministic_compute", false));
+    const ops::SameRowsScope same_rows(
+        IsOn(options_, "session.use_deterministic_compute", options_.deterministic_compute));
     program_ = std::make_shared<Program>(std::move(graph), RegistryOf(*environment_, options_), providers_,
                                          threads_->parallel(), packed);
   }

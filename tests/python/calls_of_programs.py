@@ -176,6 +176,7 @@ CALLS = [
     "then(options(), 'intra_op_num_threads', None)", "then(options(), 'enable_mem_pattern', 0)",
     "then(options(), 'enable_cpu_mem_arena', np.bool_(False))", "then(options(), 'enable_mem_pattern', 'no')",
     "then(options(), 'use_deterministic', True)", "options().get_session_config_entry('nothing')",
+    "options(use_deterministic_compute=True).get_session_config_entry('session.use_deterministic_compute')",
     "options().add_session_config_entry('session.intra_op.allow_spinning', 0)",
     "session(options=options(intra_op_num_threads=-1, logid='me', log_severity_level=4)).get_providers()",
     "options().register_custom_ops_library('/no/such/lib.so')", "options().has_providers()",
