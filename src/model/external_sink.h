@@ -27,7 +27,7 @@ class ExternalSink {
 
 struct SinkOptions {
   std::string location;       // what the model says
-  std::size_t min_bytes = 0;  // smaller weights stay in the protobuf
+  std::size_t min_bytes = 0;  // smaller weights stay in the protobuf, as those without elements
   // Weights of at least this many bytes begin at multiples of `alignment` (a power of two; 0: as usual).
   std::size_t alignment = 0, aligned_bytes = 0;
 };

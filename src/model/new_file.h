@@ -12,9 +12,8 @@ namespace sardonyx::model {
 // A path that may have any characters, as UTF-8.
 std::filesystem::path FromUtf8(const std::string& text);
 
-// Written beside its place under another name, which is gone if it is not finished. What is no file (a device, a pipe) is
-// written to as it is. Fails with kFail naming path and
-// the system's reason.
+// Written beside its place under another name, which is gone if it is not finished. What is no file (a device, a pipe)
+// is written to as it is. Fails with kFail naming path and the system's reason.
 class NewFile {
  public:
   explicit NewFile(std::string path);

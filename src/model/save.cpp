@@ -67,8 +67,10 @@ void SaveFile(const Model& model, const std::string& path, const SaveOptions& op
   FileSink sink(ExternalPath(path, options.external_data_file), std::move(sink_options));
   file.Write(ModelBytes(model, &sink, options.as_numbers));
   file.Close();
-  sink.file().Close();
-  sink.file().Rename();  // first: a model never names a file that is not there
+  if (sink.file().size() != 0) {
+    sink.file().Close();
+    sink.file().Rename();  // first: a model never names a file that is not there
+  }
   file.Rename();
 }
 

@@ -23,7 +23,8 @@ struct SaveOptions {
 
 // Writes to a temporary file beside `path`, then renames it. Fails with kFail naming path and the system's reason, and
 // with kInvalidArgument if the protobuf would exceed 2 GB (use external data). Weights of an external file begin at
-// multiples of 64 bytes, those of a mebibyte or more at multiples of 4,096. A model without an IR version gets 10.
+// multiples of 64 bytes, those of a mebibyte or more at multiples of 4,096; where all weights are inline there is no
+// external file. A model without an IR version gets 10.
 void SaveFile(const Model& model, const std::string& path, const SaveOptions& options = {});
 // `weights`: where the large ones go; null: everything inline.
 std::string SaveBytes(const Model& model, ExternalSink* weights = nullptr, const NamesAsNumbers* as_numbers = nullptr);

@@ -156,6 +156,23 @@ TEST(Save, PutsLargeWeightsIntoAnAlignedFile) {
   EXPECT_EQ(std::distance(fs::directory_iterator(folder.path()), {}), 2);  // no temporary files
 }
 
+TEST(Save, MakesNoExternalFileForWeightsThatStayInTheModel) {
+  const TemporaryFolder folder;
+  Parts parts;
+  parts.nodes = {NodeProto("Add", {"none", "small"}, {"y"})};
+  parts.outputs = {ValueProto("y", "")};
+  parts.initializers = {TensorProto("none", DType::kFloat, {0}, ""),
+                        TensorProto("small", DType::kFloat, {3}, std::string(12, 's'))};
+  const Model model = Load(ModelProto(GraphProto(parts)));
+  for (const std::size_t least : {0, 100}) {
+    const fs::path path = folder.path() / std::to_string(least) / "m.onnx";
+    fs::create_directory(path.parent_path());
+    SaveFile(model, path.string(), {.external_data_file = "m.data", .external_data_min_bytes = least});
+    EXPECT_EQ(SaveBytes(LoadFile(path.string())), SaveBytes(model));
+    EXPECT_EQ(fs::exists(path.parent_path() / "m.data"), least == 0);
+  }
+}
+
 // Of each type that has a field of numbers, and of one that has none; the others as their bytes.
 TEST(Save, WritesInitializersAsNumbersWhereAsked) {
   struct Case {

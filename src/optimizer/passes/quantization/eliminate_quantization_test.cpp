@@ -9,7 +9,8 @@ using ::sardonyx::testing::GraphOf;
 using ::sardonyx::testing::Operators;
 using ::sardonyx::testing::RunPipeline;
 
-std::string After(const std::string& nodes, bool clean = true, const std::string& outputs = "float[4] y") {
+std::string After(const std::string& nodes, bool clean = true, const std::string& outputs = "float[4] y",
+                  std::string_view beside = "") {
   const ops::Registry registry;
   Graph graph = GraphOf("g (float[4] x) => (" + outputs +
                             ") <float s = {0.1}, uint8 z = {3}, uint16 w = {3}, float t = {0.2}> { " + nodes + " }",
@@ -17,7 +18,7 @@ std::string After(const std::string& nodes, bool clean = true, const std::string
   OptimizeOptions options;
   options.clean_quantization = clean;
   for (const PassInfo& info : AllPasses())
-    if (info.name != "eliminate_quantization") options.disabled_passes.emplace_back(info.name);
+    if (info.name != "eliminate_quantization" && info.name != beside) options.disabled_passes.emplace_back(info.name);
   RunPipeline(graph, registry, options);
   return Operators(graph);
 }
@@ -36,6 +37,15 @@ TEST(EliminateQuantization, PairsOfEqualParametersGo) {
   EXPECT_EQ(After("a = Neg(x) q = QuantizeLinear(a, s, z) d = DequantizeLinear(q, s, z) p = QuantizeLinear(d, t, z)"
                   " e = DequantizeLinear(p, t, z) y = Exp(e)"),
             "Neg Exp");
+}
+
+// The table of a change of scale would hide the pairs.
+TEST(EliminateQuantization, PairsOfSeveralScalesGoToo) {
+  const std::string nodes =
+      "a = Neg(x) q = QuantizeLinear(a, s, z) d = DequantizeLinear(q, s, z) p = QuantizeLinear(d, t, z) "
+      "e = DequantizeLinear(p, t, z) y = Exp(e)";
+  EXPECT_EQ(After(nodes, true, "float[4] y", "fuse_lookup"), "Neg Exp");
+  EXPECT_EQ(After(nodes, false, "float[4] y", "fuse_lookup"), "Neg QuantizeLinear Lookup8 DequantizeLinear Exp");
 }
 
 TEST(EliminateQuantization, OthersStay) {

@@ -119,6 +119,11 @@ class LookupFuser {
     return true;
   }
 
+  bool OnlyRounds(const std::vector<NodeId>& nodes) const {
+    return std::all_of(nodes.begin(), nodes.end(),
+                       [&](NodeId id) { return IsQuantize(graph_.node(id)) || IsDequantize(graph_.node(id)); });
+  }
+
   // What it quantizes is made element by element, from something that was dequantized.
   bool IsFunction(const Node& quantize) const {
     const NodeId producer = graph_.value(quantize.inputs[0]).producer;
@@ -148,6 +153,8 @@ class LookupFuser {
     for (const NodeId node : nodes)
       if (graph_.node(node).provider != graph_.node(id).provider)
         return context_.No(graph_, id, Describe(graph_, graph_.node(node)), " runs on another provider");
+    if (context_.clean_quantization && OnlyRounds(nodes))
+      return context_.No(graph_, id, "'session.enable_quant_qdq_cleanup' is 1: pairs that only round go");
     const Tensor table = Compute(nodes, source, result);
     if (table.count() != 256) return context_.No(graph_, id, "its function does not give a table of 256 results");
     Rewrite rewrite(graph_, registry_, id);
