@@ -17,6 +17,9 @@ STAYS = {
     ("OrtKernelImpl::Release", "null"): "kernels",
     ("OrtEpProfilerImpl::Release", "null"): "profilers",
     ("OrtExternalResourceImporterImpl::Release", "null"): "importers",
+    ("OrtCustomOp::KernelDestroy", "null"): "kernels",
+    ("OrtCustomOp::ReleaseMayInplace", "null"): "packed",
+    ("OrtCustomOp::ReleaseAliasMap", "null"): "packed",
 }
 # Functions of the headers that the runtime does not call.
 UNUSED = {
@@ -25,6 +28,7 @@ UNUSED = {
     "OrtSyncNotificationImpl::WaitOnDevice": "there is only one device here; run_on_streams_test.cpp has two",
     "OrtExternalResourceImporterImpl::ReleaseMemory": "only for a handle without Release, which is an error",
     "OrtExternalResourceImporterImpl::ReleaseSemaphore": "as before",
+    "OrtCustomOp::GetInputMemoryType": "kernels of custom operators run on the CPU",
 }
 
 
@@ -260,3 +264,57 @@ releases(R + "Release", "interoperation", LIBRARY + R + "Release",
          null="CreateExternalResourceImporterForDevice: expected an importer with a function Release, found NULL")
 for name in ("Memory", "Semaphore"):
     releases(f"OrtExternal{name}Handle::Release", "interoperation", null=R + "Import" + name + HANDLE + "NULL for it")
+
+# ---- OrtCustomOp: the structs are read when the library makes its factory
+C = "OrtCustomOp::"
+
+
+def asks(name, operator="Triple", **others):
+    throws(C + name, "custom_kernels", f"{LIBRARY}CreateEpFactories: custom operator {operator}: {name}", **others)
+
+
+def read(operator, name):
+    return f"{LIBRARY}CreateEpFactories: custom operator {operator}: {name}"
+
+
+ABSENT = ": expected a function, found NULL"
+NO_NAME = "custom operator: expected a name from GetName, found none"
+throws(C + "GetName", "custom_kernels", "custom operator of an unknown name: GetName", nothing=NO_NAME,
+       null="custom operator of an unknown name: GetName" + ABSENT)
+asks("GetExecutionProviderType", nothing=FINE, null=FINE)
+TWO = "node #1 (test.plugin.Fourfold, output 'b'): custom operator Fourfold("
+for way in ("Input", "Output"):
+    name = f"Get{way}Type"
+    asks(name, nothing=FINE, null=read("Triple", name + ABSENT))
+    asks(name + "Count", nothing=TWO, null=read("Triple", name + "Count" + ABSENT))
+    asks(f"Get{way}Characteristic", nothing=TWO, null=TWO)
+    for name in (f"GetVariadic{way}MinArity", f"GetVariadic{way}Homogeneity"):
+        asks(name, "Fourfold", nothing=FINE, null=read("Fourfold", name + ABSENT))
+ROWS[C + "GetInputType"]["custom_kernels"] |= {
+    "odd": read("Triple", "GetInputType(0): expected an ONNXTensorElementDataType from 1 to 26, found 77")}
+ROWS[C + "GetInputTypeCount"]["custom_kernels"] |= {"many": read("Triple", "expected at most 1024 Inputs, found 1844")}
+ROWS[C + "GetInputCharacteristic"]["custom_kernels"] |= {
+    "odd": read("Triple", "GetInputCharacteristic(0): expected required (0), optional (1) or variadic (2), found 77")}
+ROWS[C + "GetVariadicInputMinArity"]["custom_kernels"] |= {
+    "odd": read("Fourfold", "expected a minimum of 0 or more variadic Inputs, found -1")}
+BEFORE = read("Triple", "expected an end version of at least 1, its start version, found 0")
+asks("GetStartVersion", nothing=FINE, null=FINE)
+asks("GetEndVersion", nothing=BEFORE, odd=BEFORE, null=FINE)
+for name in ("MayInplace", "AliasMap"):
+    asks("Get" + name, "Fourfold", null=FINE, odd=FINE)
+    asks("Release" + name, "Fourfold", null=FINE)
+# What fails there is a warning: the kernel knows its shapes.
+ROWS[C + "InferOutputShapeFn"] = {"custom_kernels": dict.fromkeys(
+    ("fail", "throw", "throw_int", "nothing", "null"), FINE)}
+OLD = "node #2 (test.plugin.OldFourfold, output 'y'): custom operator OldFourfold: "
+throws(C + "CreateKernel", "custom_kernels", OLD + "CreateKernel",
+       null=read("OldFourfold", "expected CreateKernel or CreateKernelV2, found neither"))
+NEW = "node #1 (test.plugin.Fourfold, output 'b'): custom operator Fourfold: "
+fails(C + "CreateKernelV2", "custom_kernels", NEW + "CreateKernelV2", nothing=FINE,
+      null=read("Triple", "expected CreateKernel or CreateKernelV2, found neither"))
+fails(C + "KernelComputeV2", "custom_kernels", NEW + "KernelComputeV2",
+      nothing=NEW + "KernelComputeV2" + ": expected a call of KernelContext_GetOutput for output 0, found none",
+      null=read("Triple", "expected KernelCompute or KernelComputeV2, found neither"))
+throws(C + "KernelCompute", "custom_kernels", OLD + "KernelCompute",
+       null=read("OldFourfold", "expected KernelCompute or KernelComputeV2, found neither"))
+releases(C + "KernelDestroy", "custom_kernels", "custom operator OldFourfold: KernelDestroy", null=FINE)

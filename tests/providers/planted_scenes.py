@@ -319,6 +319,22 @@ def domains(it):
 
 
 @scene
+def custom_kernels(it):
+    """Operators that the factory brings and the CPU runs, in both forms of the interface."""
+    text = """<ir_version: 8, opset_import: ["" : 17, "test.plugin" : 1]>
+    g (float[N, 4] x) => (float[N, 4] y, float[N, 4] z) {
+      a = Neg (x)
+      b, c = test.plugin.Fourfold (a, x)
+      y = test.plugin.OldFourfold (b)
+      z = Tanh (c)
+    }"""
+    session = it.session(text, kind="host")
+    y, z = it.run(session, {"x": it.on_host(X)}, ["y", "z"])
+    np.testing.assert_allclose(array_of(y, X.shape), -16 * X, rtol=1e-6)
+    np.testing.assert_allclose(array_of(z, X.shape), np.tanh(4 * X), rtol=1e-6)
+
+
+@scene
 def dynamic(it):
     session = it.session(WHOLE)
     api("SetEpDynamicOptions", session, texts(["ep.dynamic.workload_type"]), texts(["Efficient"]), 1)

@@ -8,6 +8,7 @@
 #include "capi/api_table.h"
 #include "capi/custom_op/operators.h"
 #include "capi/handles/call_out.h"
+#include "capi/handles/call_release.h"
 #include "capi/handles/element_type.h"
 #include "capi/handles/kernel_context.h"
 #include "capi/handles/shape_infer_context.h"
@@ -117,7 +118,7 @@ class CustomKernel {
   CustomKernel& operator=(const CustomKernel&) = delete;
   ~CustomKernel() {
     if (signature_.op->KernelDestroy == nullptr) return;
-    FreeStatus(Guard([&] { CallOut(compute_.c_str(), signature_.op->KernelDestroy, handle_); }));
+    CallRelease(session_->logger(), Callee("KernelDestroy"), signature_.op->KernelDestroy, handle_);
   }
 
   void Run(ops::KernelContext& c) const {

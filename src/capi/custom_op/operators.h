@@ -47,6 +47,7 @@ class CustomOperators : public std::enable_shared_from_this<CustomOperators> {
 
   void Add(const OrtCustomOpDomain& domain);
   const ops::Registry& registry() const { return registry_; }
+  const Logger& logger() const { return logger_; }
   std::shared_ptr<const KernelSession> kernel_session();
   // Logs that a shape function failed; once for each operator, because it is called for every new shape.
   void WarnOfShapes(const Signature& signature, const Error& error);

@@ -45,9 +45,16 @@ Formals ReadFormals(const Signature& s, const FormalFunctions& functions) {
   for (std::size_t i = 0; i < count; ++i) {
     Formal formal;
     const ONNXTensorElementDataType type = Ask(s, ("Get" + what + "Type").c_str(), functions.type, s.op, i);
-    if (type != ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED) formal.dtype = FromElementType(type);
+    try {
+      if (type != ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED) formal.dtype = FromElementType(type);
+    } catch (const Error& error) {
+      Fail(error.code(), "custom operator ", s.name, ": Get", what, "Type(", i, "): ", error.what());
+    }
     if (s.version >= kCharacteristics && functions.option != nullptr)
       formal.option = Ask(s, ("Get" + what + "Characteristic").c_str(), functions.option, s.op, i);
+    if (formal.option < INPUT_OUTPUT_REQUIRED || formal.option > INPUT_OUTPUT_VARIADIC)
+      Fail(Code::kInvalidArgument, "custom operator ", s.name, ": Get", what, "Characteristic(", i,
+           "): expected required (0), optional (1) or variadic (2), found ", static_cast<int>(formal.option));
     if (formal.option == INPUT_OUTPUT_VARIADIC && i + 1 != count)
       Fail(Code::kInvalidArgument, "custom operator ", s.name, ": only the last ", what, " may be variadic, found ",
            what, " ", i, " of ", count);

@@ -40,6 +40,41 @@ struct Wrong<&OrtEpFactory::GetNumCustomOpDomains> {
   }
 };
 template <>
+struct Wrong<&OrtCustomOp::GetInputTypeCount> {
+  static size_t Give(const std::string& /*kind*/, const OrtCustomOp* /*self*/) { return ~size_t{0}; }
+};
+template <>
+struct Wrong<&OrtCustomOp::GetInputType> {
+  static ONNXTensorElementDataType Give(const std::string& /*kind*/, const OrtCustomOp* /*self*/, size_t /*index*/) {
+    return static_cast<ONNXTensorElementDataType>(77);
+  }
+};
+template <>
+struct Wrong<&OrtCustomOp::GetInputCharacteristic> {
+  static OrtCustomOpInputOutputCharacteristic Give(const std::string& /*kind*/, const OrtCustomOp* /*self*/,
+                                                   size_t /*index*/) {
+    return static_cast<OrtCustomOpInputOutputCharacteristic>(77);
+  }
+};
+template <>
+struct Wrong<&OrtCustomOp::GetVariadicInputMinArity> {
+  static int Give(const std::string& /*kind*/, const OrtCustomOp* /*self*/) { return -1; }
+};
+template <>
+struct Wrong<&OrtCustomOp::GetEndVersion> {
+  static int Give(const std::string& /*kind*/, const OrtCustomOp* /*self*/) { return 0; }
+};
+struct OddPair {
+  static size_t Give(const std::string& /*kind*/, int** input, int** output) {
+    **input = **output = 1000;
+    return 1;
+  }
+};
+template <>
+struct Wrong<&OrtCustomOp::GetMayInplace> : OddPair {};
+template <>
+struct Wrong<&OrtCustomOp::GetAliasMap> : OddPair {};
+template <>
 struct Wrong<&OrtEpFactory::ValidateCompiledModelCompatibilityInfo> {
   static OrtStatus* Give(const std::string& /*kind*/, OrtEpFactory* /*self*/, const OrtHardwareDevice* const* /*d*/,
                          size_t /*num_devices*/, const char* /*info*/, OrtCompiledModelCompatibility* answer) {

@@ -178,6 +178,34 @@ void WrapEach(OrtExternalResourceImporterImpl* made) {
 void WrapEach(OrtExternalMemoryHandle* made) { SDX_WRAP(OrtExternalMemoryHandle, Release); }
 void WrapEach(OrtExternalSemaphoreHandle* made) { SDX_WRAP(OrtExternalSemaphoreHandle, Release); }
 
+void WrapEach(OrtCustomOp* made) {
+  SDX_WRAP(OrtCustomOp, CreateKernel);
+  SDX_WRAP(OrtCustomOp, GetName);
+  SDX_WRAP(OrtCustomOp, GetExecutionProviderType);
+  SDX_WRAP(OrtCustomOp, GetInputType);
+  SDX_WRAP(OrtCustomOp, GetInputTypeCount);
+  SDX_WRAP(OrtCustomOp, GetOutputType);
+  SDX_WRAP(OrtCustomOp, GetOutputTypeCount);
+  SDX_WRAP(OrtCustomOp, KernelCompute);
+  SDX_WRAP(OrtCustomOp, KernelDestroy);
+  SDX_WRAP(OrtCustomOp, GetInputCharacteristic);
+  SDX_WRAP(OrtCustomOp, GetOutputCharacteristic);
+  SDX_WRAP(OrtCustomOp, GetInputMemoryType);
+  SDX_WRAP(OrtCustomOp, GetVariadicInputMinArity);
+  SDX_WRAP(OrtCustomOp, GetVariadicInputHomogeneity);
+  SDX_WRAP(OrtCustomOp, GetVariadicOutputMinArity);
+  SDX_WRAP(OrtCustomOp, GetVariadicOutputHomogeneity);
+  SDX_WRAP(OrtCustomOp, CreateKernelV2);
+  SDX_WRAP(OrtCustomOp, KernelComputeV2);
+  SDX_WRAP(OrtCustomOp, InferOutputShapeFn);
+  SDX_WRAP(OrtCustomOp, GetStartVersion);
+  SDX_WRAP(OrtCustomOp, GetEndVersion);
+  SDX_WRAP(OrtCustomOp, GetMayInplace);
+  SDX_WRAP(OrtCustomOp, ReleaseMayInplace);
+  SDX_WRAP(OrtCustomOp, GetAliasMap);
+  SDX_WRAP(OrtCustomOp, ReleaseAliasMap);
+}
+
 #undef SDX_WRAP
 
 }  // namespace
@@ -253,6 +281,13 @@ OrtStatus* ORT_API_CALL CreateScan(const OrtKernelInfo* info, OrtScanKernelHelpe
   return Note(api->GetEpApi()->CreateScanKernel(info, helper, kernel), kernel);
 }
 
+// The library's operators are constant: the runtime gets copies, which live as long as the process.
+OrtStatus* ORT_API_CALL AddOperator(OrtCustomOpDomain* domain, const OrtCustomOp* op) noexcept {
+  OrtCustomOp* copy = std::make_unique<OrtCustomOp>(*op).release();
+  WrapAll(copy);
+  return api->CustomOpDomain_Add(domain, copy);
+}
+
 const OrtEpApi* ORT_API_CALL GetEpApi() noexcept { return &TheTables().ep_api; }
 const OrtApi* ORT_API_CALL GetApi(uint32_t /*version*/) noexcept { return &TheTables().api; }
 
@@ -263,6 +298,7 @@ void FillTables(const OrtApiBase* base) {
   std::memcpy(static_cast<void*>(&tables.api), api, sizeof(OrtApi));
   std::memcpy(static_cast<void*>(&tables.ep_api), api->GetEpApi(), sizeof(OrtEpApi));
   tables.api.GetEpApi = GetEpApi;
+  tables.api.CustomOpDomain_Add = AddOperator;
   tables.ep_api.KernelRegistry_AddKernel = AddKernel;
   tables.ep_api.CreateIfKernel = CreateIf;
   tables.ep_api.CreateLoopKernel = CreateLoop;

@@ -65,10 +65,13 @@ struct Function<kMember, Result (*Struct::*)(Args...)> {
   static inline std::string name;
   static inline std::mutex mutex;
   static inline std::map<const void*, Pointer> originals;
+  static inline Pointer last;
 
+  // Some functions of OrtCustomOp are not given their struct: all structs of the library have the same.
   static Pointer OriginalOf(const void* self) {
     const std::lock_guard lock(mutex);
-    return originals.at(self);
+    const auto found = originals.find(self);
+    return found != originals.end() ? found->second : last;
   }
 
   static Result Call(Args... args) {
@@ -98,7 +101,7 @@ struct Function<kMember, Result (*Struct::*)(Args...)> {
     name = called;
     if (made->*kMember != nullptr && made->*kMember != &Call) {
       const std::lock_guard lock(mutex);
-      originals[made] = made->*kMember;
+      originals[made] = last = made->*kMember;
       made->*kMember = &Call;
     }
     if (IsToBeNull(called)) made->*kMember = nullptr;
