@@ -20,6 +20,7 @@
 #include "planner/place_copies.h"
 #include "planner/quantized_views.h"
 #include "planner/scalar_inputs.h"
+#include "planner/sparse_outputs.h"
 #include "planner/unique_dequantization.h"
 #include "runtime/config_keys.h"
 #include "runtime/disabled_passes.h"
@@ -300,6 +301,7 @@ Graph BuildGraph(Environment& environment, const Model& model, const SessionOpti
   const std::string context_path = WritesContexts(options) && compiled == nullptr ? ContextPath(model, options) : "";
   CheckCompatibility(model, set, options, logger);
   Graph graph = model.graph;
+  planner::DeclareDense(graph, planner::FindSparseOutputs(graph));
   ReplaceInitializers(graph, options.initializers, false, logger);
   ReplaceInitializers(graph, options.external_initializers, true, logger);
   OverrideDimensions(graph, options, logger);

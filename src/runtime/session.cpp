@@ -10,6 +10,7 @@
 #include "model/load.h"
 #include "ops/same_rows.h"
 #include "ops/schema/schema.h"
+#include "planner/sparse_outputs.h"
 #include "runtime/build.h"
 #include "runtime/config_keys.h"
 #include "runtime/option_keys.h"
@@ -201,6 +202,7 @@ void Session::Build(Model* own) {
   const std::size_t free_before = FreeMemory();
   logger_ = LoggerOf(*environment_, options_);
   run_limits_ = RunLimits(options_.config);
+  sparse_outputs_ = planner::FindSparseOutputs(model_->graph);
   threads_ = std::make_unique<SessionThreads>(*environment_, options_);
   if (options_.providers.empty() && options_.choose_providers) options_.providers = options_.choose_providers(*model_);
   options_.choose_providers = nullptr;  // a session built from this one's model has these providers, too
@@ -326,12 +328,23 @@ void Session::Run(const RunOptions& run_options, std::span<const std::size_t> in
     state->Execute(threads, &run_options, observer, targets);
   }
   for (std::size_t i = 0; i < copied_.size(); ++i) copied_[i] = state->copied()[i];
+  if (!sparse_outputs_.empty()) GiveSparse(output_indices, outputs, targets);
   if (extras.memory != nullptr) {
     *extras.memory = state.Keep();
   } else if (!shrinking.empty()) {
     state->ReleaseMemory();
     for (Allocator* memory : shrinking) memory->Shrink();
     ReturnFreeMemory(0);
+  }
+}
+
+// Tensors of the caller stay dense.
+void Session::GiveSparse(std::span<const std::size_t> indices, std::span<Value> outputs,
+                         const std::vector<OutputTarget>& targets) const {
+  for (std::size_t k = 0; k < indices.size(); ++k) {
+    const std::size_t i = indices[k];
+    if (i < sparse_outputs_.size() && sparse_outputs_[i] && targets[i].value != nullptr)
+      outputs[k] = planner::ToSparse(outputs[k].tensor());
   }
 }
 

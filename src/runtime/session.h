@@ -185,6 +185,8 @@ class Session {
   std::shared_ptr<Session> MakeVariant(const std::vector<std::string>& names);
   std::shared_ptr<Session> Derive(const std::vector<std::string>& names) const;
   [[noreturn]] void FailUnknownValue(const std::string& name) const;
+  void GiveSparse(std::span<const std::size_t> indices, std::span<Value> outputs,
+                  const std::vector<struct OutputTarget>& targets) const;
   void ExecuteTraced(class RunState& state, const RunOptions& run_options, StepObserver* observer);
   const Port& InputPort(std::size_t index) const {
     return index < inputs_.size() ? inputs_[index] : overridable_[index - inputs_.size()];
@@ -199,6 +201,7 @@ class Session {
   std::shared_ptr<Program> program_;         // shared with the recorded runs of a variant that is gone
   DevicePorts ports_;                        // of the program; by its inputs and outputs
   std::vector<Port> inputs_, outputs_, overridable_;
+  std::vector<bool> sparse_outputs_;                         // see planner::FindSparseOutputs; by output
   std::vector<int> program_input_;                           // by input index: its place among the program's inputs
   std::vector<Value> defaults_;                              // of overridable initializers
   std::vector<std::atomic<std::int64_t>> copied_;            // by number of the copy, in the last run

@@ -215,6 +215,37 @@ def test_a_size_that_does_not_divide_is_refused(shape, target):
         assert type(error.value).__name__ == "Fail"
 
 
+def with_sparse_output(kind, declared, indices, values):
+    sparse = helper.make_sparse_tensor(numpy_helper.from_array(np.array(values, np.float32), "w"),
+                                       numpy_helper.from_array(np.array(indices), "i"), [2, 3])
+    infos = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [2, 3]) for name in "xyw"]
+    if declared == "sparse":
+        infos[2] = helper.make_sparse_tensor_value_info("w", TensorProto.FLOAT, [2, 3])
+    nodes = [helper.make_node("Add", ["x", "x"], ["y"])]
+    if kind == "Constant":
+        nodes.append(helper.make_node("Constant", [], ["w"], sparse_value=sparse))
+    graph = helper.make_graph(nodes, "g", infos[:1], infos[1:],
+                              sparse_initializer=[sparse] if kind == "initializer" else [])
+    return helper.make_model(graph, ir_version=8, opset_imports=[helper.make_opsetid("", 17)])
+
+
+# Elements that are zero are not in the result, and what is out of order is in order.
+@pytest.mark.parametrize("values", [[5, 6], [0, 6], [0, 0]])
+@pytest.mark.parametrize("indices", [[1, 5], [5, 1], [[0, 1], [1, 2]]])
+@pytest.mark.parametrize("declared", ["dense", "sparse"])
+@pytest.mark.parametrize("kind", ["Constant", "initializer"])
+def test_sparse_constants_that_are_outputs_stay_sparse(kind, declared, indices, values):
+    model = with_sparse_output(kind, declared, indices, values)
+    found = []
+    for engine in (sardonyx, onnxruntime):
+        session = session_of(engine, model.SerializeToString(), "ORT_ENABLE_ALL")
+        y, w = session.run(None, {"x": np.ones((2, 3), np.float32)})
+        w = engine.SparseTensor(w)
+        found.append([y.tolist(), [port.type for port in session.get_outputs()], w.format().name, w.dense_shape(),
+                      w.values().tolist(), w.as_coo_view().indices().tolist()])
+    assert found[0] == found[1]
+
+
 def test_affinities_are_ignored_where_no_worker_runs():
     for engine in (sardonyx, onnxruntime):
         options = engine.SessionOptions()

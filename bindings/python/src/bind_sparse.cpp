@@ -131,6 +131,10 @@ int Format(const PyValue& value) {
 
 }  // namespace
 
+nb::object SparseToPython(ValuePtr value) {
+  return nb::module_::import_("sardonyx.values").attr("SparseTensor")(PyValue(std::move(value), nb::none()));
+}
+
 void AddSparse(nb::class_<PyValue>& handle) {
   handle.def_static("sparse_coo", &SparseCoo)
       .def_static("sparse_csr", &SparseCsr)

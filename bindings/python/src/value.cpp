@@ -469,6 +469,7 @@ nb::object ToPython(ValuePtr value) {
   ONNXType type = ONNX_TYPE_UNKNOWN;
   Check(Ort().GetValueType(value.get(), &type));
   if (type == ONNX_TYPE_TENSOR) return TensorToPython(std::move(value));
+  if (type == ONNX_TYPE_SPARSETENSOR) return SparseToPython(std::move(value));
   return ToPythonCopy(value.get());
 }
 

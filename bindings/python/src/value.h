@@ -27,8 +27,9 @@ struct HeldValue {
 HeldValue FromPython(nb::handle object, const std::string& type);
 
 // Tensors become NumPy arrays that share the value's memory and keep it alive, strings object arrays, sequences lists,
-// maps dicts, and an empty optional None.
+// maps dicts, sparse tensors SparseTensor, and an empty optional None.
 nb::object ToPython(ValuePtr value);
+nb::object SparseToPython(ValuePtr value);
 
 // A NumPy array over a tensor's memory that keeps `owner` alive; a copy for types of less than a byte.
 nb::object TensorView(const OrtValue* value, const nb::object& owner);
