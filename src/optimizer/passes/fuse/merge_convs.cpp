@@ -14,11 +14,13 @@ namespace {
 
 using Ints = std::vector<std::int64_t>;
 
-// A convolution with constant weights.
+// A convolution with constant weights. Their numbers are read when something is about to be added to them: most sums of
+// a network add no convolutions of one value, and its weights are most of what loading it would read.
 struct Conv {
   ValueId x = kNoValue;
-  std::vector<double> weights;  // [M, C / groups, kernel...]
-  std::vector<double> bias;     // [M]
+  const Tensor *w = nullptr, *b = nullptr;  // b may be null
+  std::vector<double> weights;              // [M, C / groups, kernel...]
+  std::vector<double> bias;                 // [M]
   std::int64_t out_channels = 0, group_in = 0, groups = 1;
   Ints kernel, strides, dilations, pads;  // pads: those at the beginning
 
@@ -27,6 +29,19 @@ struct Conv {
     for (const std::int64_t size : kernel) taps *= size;
     return taps;
   }
+
+  // Those of sign * conv(x).
+  void ReadNumbers(double sign) {
+    weights = FloatsOf(*w);
+    bias = b == nullptr ? std::vector<double>(static_cast<std::size_t>(out_channels)) : FloatsOf(*b);
+    for (double& number : weights) number *= sign;
+    for (double& number : bias) number *= sign;
+  }
+};
+
+// Of the operands in the sum.
+struct Signs {
+  double host = 1, other = 1;
 };
 
 Ints List(const Node& node, std::string_view name, std::size_t count, std::int64_t otherwise) {
@@ -56,14 +71,14 @@ std::optional<Conv> ConvOf(const Graph& graph, ValueId value, NodeId reader) {
   conv.strides = List(*node, "strides", spatial, 1);
   conv.dilations = List(*node, "dilations", spatial, 1);
   conv.pads = List(*node, "pads", spatial, 0);
-  conv.weights = FloatsOf(*w);
-  conv.bias = b == nullptr ? std::vector<double>(static_cast<std::size_t>(shape[0])) : FloatsOf(*b);
-  if (conv.bias.size() != static_cast<std::size_t>(shape[0]) || conv.pads.size() != spatial) return std::nullopt;
+  conv.w = w, conv.b = b;
+  if ((b != nullptr && (b->count() != shape[0] || b->dtype() != w->dtype())) || conv.pads.size() != spatial)
+    return std::nullopt;
   return conv;
 }
 
-// host += sign * guest, if all taps of the guest are taps of the host.
-bool AddConv(Conv& host, const Conv& guest, double sign) {
+// Makes `host` the sum of both with their signs, if all taps of the guest are taps of the host.
+bool AddConv(Conv& host, Conv& guest, const Signs& signs) {
   const bool alike = host.x == guest.x && host.groups == guest.groups && host.group_in == guest.group_in &&
                      host.out_channels == guest.out_channels && host.strides == guest.strides &&
                      host.kernel.size() == guest.kernel.size();
@@ -77,6 +92,8 @@ bool AddConv(Conv& host, const Conv& guest, double sign) {
     first[i] = distance / host.dilations[i], step[i] = dilation / host.dilations[i];
     if (first[i] + (guest.kernel[i] - 1) * step[i] >= host.kernel[i]) return false;
   }
+  host.ReadNumbers(signs.host);
+  guest.ReadNumbers(signs.other);
   const std::int64_t host_taps = host.Taps(), guest_taps = guest.Taps(), rows = host.out_channels * host.group_in;
   for (std::int64_t tap = 0; tap < guest_taps; ++tap) {
     std::int64_t at = 0, rest = tap, scale = 1;
@@ -84,9 +101,9 @@ bool AddConv(Conv& host, const Conv& guest, double sign) {
       at += (first[i] + rest % guest.kernel[i] * step[i]) * scale;
     for (std::int64_t row = 0; row < rows; ++row)
       host.weights[static_cast<std::size_t>(row * host_taps + at)] +=
-          sign * guest.weights[static_cast<std::size_t>(row * guest_taps + tap)];
+          guest.weights[static_cast<std::size_t>(row * guest_taps + tap)];
   }
-  for (std::size_t m = 0; m < host.bias.size(); ++m) host.bias[m] += sign * guest.bias[m];
+  for (std::size_t m = 0; m < host.bias.size(); ++m) host.bias[m] += guest.bias[m];
   return true;
 }
 
@@ -118,9 +135,9 @@ std::optional<std::pair<std::vector<double>, std::vector<double>>> ScaledOf(cons
   return scaled;
 }
 
-// host += sign * (x * factor + summand). x itself is left to the sum that convolutions do, but where each channel has
-// its own kernel: weights of others are small beside 1.
-bool AddScaled(const Graph& graph, Conv& host, ValueId value, double sign, NodeId reader) {
+// Makes `host` the sum, with signs, of itself and x * factor + summand. x itself is left to the sum that convolutions
+// do, but where each channel has its own kernel: weights of others are small beside 1.
+bool AddScaled(const Graph& graph, Conv& host, ValueId value, const Signs& signs, NodeId reader) {
   const Type &x = graph.value(host.x).type, &y = graph.value(graph.node(reader).outputs[0]).type;
   if (!SameDims(x, y) || host.group_in * host.groups != host.out_channels) return false;
   if (value == host.x && host.group_in != 1) return false;
@@ -132,12 +149,13 @@ bool AddScaled(const Graph& graph, Conv& host, ValueId value, double sign, NodeI
   }
   const auto scaled = ScaledOf(graph, value, host, reader);
   if (!scaled) return false;
+  host.ReadNumbers(signs.host);
   const std::int64_t taps = host.Taps();
   for (std::int64_t m = 0; m < host.out_channels; ++m) {
     const auto channel = static_cast<std::size_t>(m);
     host.weights[static_cast<std::size_t>((m * host.group_in + m % host.group_in) * taps + at)] +=
-        sign * scaled->first[channel];
-    host.bias[channel] += sign * scaled->second[channel];
+        signs.other * scaled->first[channel];
+    host.bias[channel] += signs.other * scaled->second[channel];
   }
   return true;
 }
@@ -149,17 +167,12 @@ bool Merge(Graph& graph, const PassContext& context, NodeId id, std::size_t side
   const ValueId y = sum.outputs[0];
   std::optional<Conv> host = ConvOf(graph, own, id);
   if (!host || own == other || !SameDims(graph.value(own).type, graph.value(y).type)) return false;
-  double sign = 1;
-  if (sum.op_type == "Sub" && side == 1) {  // y = other - conv(x)
-    for (double& weight : host->weights) weight = -weight;
-    for (double& bias : host->bias) bias = -bias;
-  } else if (sum.op_type == "Sub") {
-    sign = -1;
-  }
-  const std::optional<Conv> guest = ConvOf(graph, other, id);
+  Signs signs;
+  if (sum.op_type == "Sub") (side == 0 ? signs.other : signs.host) = -1;
+  std::optional<Conv> guest = ConvOf(graph, other, id);
   const bool added = guest && SameDims(graph.value(other).type, graph.value(y).type)
-                         ? AddConv(*host, *guest, sign)
-                         : AddScaled(graph, *host, other, sign, id);
+                         ? AddConv(*host, *guest, signs)
+                         : AddScaled(graph, *host, other, signs, id);
   if (!added) {
     if (guest && guest->x == host->x)
       context.No(graph, id, "the convolutions of ", graph.value(host->x).name, " have taps in different places");
