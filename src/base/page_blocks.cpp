@@ -17,6 +17,7 @@
 #include <array>
 #include <atomic>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <new>
@@ -154,15 +155,40 @@ bool Keep(Header* block) {
   return block->size > kMostKept && KeepLarge(block);
 }
 
-void* Allocate(std::size_t size, bool zeros) noexcept {
+void* MapPages(std::size_t size) {
+  void* const pages = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return pages == MAP_FAILED ? nullptr : pages;
+}
+
+// Whole pages from a multiple of `alignment` on, wherever the system would have put them.
+void* MapAlignedPages(std::size_t size, std::size_t alignment) {
+  auto* const pages = static_cast<std::byte*>(MapPages(size + alignment));
+  if (pages == nullptr) return nullptr;
+  const std::size_t before = (alignment - reinterpret_cast<std::uintptr_t>(pages) % alignment) % alignment;
+  if (before != 0) munmap(pages, before);
+  munmap(pages + before + size, alignment - before);
+  return pages + before;
+}
+
+// Only those huge pages are wanted whose bytes are all asked for.
+void* MapBlock(std::size_t whole, std::size_t asked) {
+  if (asked < kHugePage) return MapPages(whole);
+  void* const pages = MapAlignedPages(whole, kHugePage);
+  if (pages != nullptr) PreferHugePages(pages, asked / kHugePage * kHugePage);
+  return pages;
+}
+
+enum class From : std::uint8_t { kKeptOrSystem, kKept };
+
+void* Allocate(std::size_t size, bool zeros, From from = From::kKeptOrSystem) noexcept {
   if (size > SIZE_MAX / 2) return nullptr;
   const std::size_t whole = RoundedSize(size + sizeof(Header));
   Header* block = TakeKept(whole);
   if (block != nullptr) {
     if (zeros) std::memset(block + 1, 0, size);
   } else {
-    void* const pages = mmap(nullptr, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (pages == MAP_FAILED) return nullptr;
+    void* const pages = from == From::kKept ? nullptr : MapBlock(whole, size + sizeof(Header));
+    if (pages == nullptr) return nullptr;
     block = new (pages) Header{whole};
   }
   used_bytes.fetch_add(block->size, std::memory_order_relaxed);
@@ -175,6 +201,7 @@ bool IsPageBlock(std::size_t size) noexcept { return size >= kLeast; }
 
 void* AllocatePageBlock(std::size_t size) noexcept { return Allocate(size, false); }
 void* AllocateZeroPageBlock(std::size_t size) noexcept { return Allocate(size, true); }
+void* TakeKeptZeroPageBlock(std::size_t size) noexcept { return Allocate(size, true, From::kKept); }
 
 void ReturnPageBlock(void* data) noexcept {
   if (data == nullptr) return;
@@ -204,12 +231,29 @@ void ReleasePageBlocks() noexcept {
   }
 }
 
+void* ReservePages(std::size_t size) noexcept { return MapAlignedPages(size, size); }
+void UnreservePages(void* begin, std::size_t size) noexcept { munmap(begin, size); }
+
+void PreferHugePages(void* begin, std::size_t size) noexcept { static_cast<void>(madvise(begin, size, MADV_HUGEPAGE)); }
+
+void DropPages(void* begin, std::size_t size) noexcept {
+  const auto address = reinterpret_cast<std::uintptr_t>(begin);
+  const std::uintptr_t first = (address + kPage - 1) / kPage * kPage, end = (address + size) / kPage * kPage;
+  if (first < end)
+    static_cast<void>(madvise(static_cast<std::byte*>(begin) + (first - address), end - first, MADV_DONTNEED));
+}
+
 #else
 
 bool IsPageBlock(std::size_t /*size*/) noexcept { return false; }
 void* AllocatePageBlock(std::size_t /*size*/) noexcept { return nullptr; }
 void FreePageBlock(void* /*data*/) noexcept {}
 void* AllocateZeroPageBlock(std::size_t /*size*/) noexcept { return nullptr; }
+void* TakeKeptZeroPageBlock(std::size_t /*size*/) noexcept { return nullptr; }
+void* ReservePages(std::size_t /*size*/) noexcept { return nullptr; }
+void UnreservePages(void* /*begin*/, std::size_t /*size*/) noexcept {}
+void PreferHugePages(void* /*begin*/, std::size_t /*size*/) noexcept {}
+void DropPages(void* /*begin*/, std::size_t /*size*/) noexcept {}
 void ReturnPageBlock(void* /*data*/) noexcept {}
 std::size_t KeptPageBlocks() noexcept { return 0; }
 void ReleasePageBlocks() noexcept {}

@@ -57,6 +57,34 @@ TEST(PageBlocks, AFreedBlockIsClearedForZeros) {
   EXPECT_EQ(KeptPageBlocks(), 0u);
 }
 
+TEST(PageBlocks, AKeptBlockOfZerosIsTakenOnlyIfThereIsOne) {
+  if (!IsPageBlock(kMega)) GTEST_SKIP() << "no page blocks here";
+  ReleasePageBlocks();
+  EXPECT_EQ(TakeKeptZeroPageBlock(kMega), nullptr);
+  void* const first = AllocatePageBlock(kMega);
+  std::memset(first, 1, kMega);
+  FreePageBlock(first);
+  auto* const zeros = static_cast<unsigned char*>(TakeKeptZeroPageBlock(kMega));
+  EXPECT_EQ(zeros, first);
+  EXPECT_EQ(std::count(zeros, zeros + kMega, 0), static_cast<std::ptrdiff_t>(kMega));
+  ReturnPageBlock(zeros);
+}
+
+TEST(PageBlocks, ReservedPagesAreZerosAgainWhenTheyWereDropped) {
+  if (!IsPageBlock(kMega)) GTEST_SKIP() << "no page blocks here";
+  constexpr std::size_t kSize = 4 * kHugePage;
+  auto* const pages = static_cast<unsigned char*>(ReservePages(kSize));
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(pages) % kSize, 0u);
+  PreferHugePages(pages, kSize);
+  std::memset(pages, 1, kSize);
+  DropPages(pages + 5000, kMega);
+  const auto begin = static_cast<std::ptrdiff_t>(8192), end = static_cast<std::ptrdiff_t>((5000 + kMega) / 4096 * 4096);
+  EXPECT_EQ(std::count(pages, pages + begin, 1), begin) << "a page that was not dropped as a whole";
+  EXPECT_EQ(std::count(pages + begin, pages + end, 0), end - begin);
+  EXPECT_EQ(std::count(pages + end, pages + kSize, 1), static_cast<std::ptrdiff_t>(kSize) - end);
+  UnreservePages(pages, kSize);
+}
+
 #if defined(__linux__)
 long PageFaults() {
   rusage usage{};

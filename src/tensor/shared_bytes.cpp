@@ -12,6 +12,7 @@
 
 #include "base/lasting.h"
 #include "base/page_blocks.h"
+#include "tensor/weight_memory.h"
 
 namespace sardonyx {
 namespace {
@@ -60,20 +61,19 @@ class Store {
   std::size_t sweep_at_ = kFirstSweep;
 };
 
-// Memory of zeros. Large blocks are blocks that were freed before, such as weights whose packed copies lie here: so both
-// hardly take memory at the same time. Fresh pages are first touched by who fills them.
+// Memory of zeros. Large blocks are blocks that were freed before, such as weights whose packed copies lie here: so
+// both hardly take memory at the same time. Fresh pages are first touched by who fills them.
 class Zeros final : public Allocator {
  public:
   void* Allocate(std::size_t size) override {
     if (size == 0) return nullptr;
+    constexpr std::size_t kRoom = sizeof(Front) + kAlignment - 1;
     Front front;
-    if (size <= SIZE_MAX - kAlignment) {
-      front.is_page_block = IsPageBlock(size);
-      front.whole = front.is_page_block ? AllocateZeroPageBlock(size + kAlignment) : std::calloc(1, size + kAlignment);
-    }
+    if (size <= SIZE_MAX - kRoom) front = Find(size + kRoom);
     if (front.whole == nullptr) Fail(Code::kFail, "out of memory: cannot allocate ", size, " bytes");
-    const std::uintptr_t misplaced = reinterpret_cast<std::uintptr_t>(front.whole) % kAlignment;
-    auto* data = static_cast<std::byte*>(front.whole) + kAlignment - misplaced;
+    const auto begin = reinterpret_cast<std::uintptr_t>(front.whole);
+    const std::uintptr_t aligned = (begin + kRoom) / kAlignment * kAlignment;
+    auto* const data = static_cast<std::byte*>(front.whole) + (aligned - begin);
     std::memcpy(data - sizeof front, &front, sizeof front);
     return data;
   }
@@ -81,22 +81,36 @@ class Zeros final : public Allocator {
     if (data == nullptr) return;
     Front front;
     std::memcpy(&front, static_cast<std::byte*>(data) - sizeof front, sizeof front);
-    if (front.is_page_block) {
-      ReturnPageBlock(front.whole);
-    } else {
-      std::free(front.whole);
+    switch (front.kind) {
+      case Kind::kWeights:
+        return FreeWeightMemory(front.whole, front.size);
+      case Kind::kPages:
+        return ReturnPageBlock(front.whole);
+      case Kind::kHeap:
+        std::free(front.whole);
     }
   }
   Device device() const override { return {}; }
 
  private:
-  // Before the bytes that the caller gets. The heap's blocks leave room for it: they are aligned to its size.
+  enum class Kind : std::uint8_t { kHeap, kPages, kWeights };
+
+  // Before the bytes that the caller gets.
   struct Front {
     void* whole = nullptr;
-    bool is_page_block = false;
+    std::size_t size = 0;
+    Kind kind = Kind::kHeap;
   };
   static constexpr std::size_t kAlignment = 64;
-  static_assert(sizeof(Front) <= alignof(std::max_align_t));
+
+  static Front Find(std::size_t size) {
+    if (IsPageBlock(size))
+      if (void* const kept = TakeKeptZeroPageBlock(size)) return {kept, size, Kind::kPages};
+    if (IsWeightMemory(size))
+      if (void* const weights = AllocateWeightMemory(size)) return {weights, size, Kind::kWeights};
+    if (IsPageBlock(size)) return {AllocateZeroPageBlock(size), size, Kind::kPages};
+    return {std::calloc(1, size), size, Kind::kHeap};
+  }
 };
 
 // Lasting: sessions in static objects may outlive this file's own.
