@@ -127,9 +127,9 @@ def make_venv(place, *requirements):
     return python
 
 
-def debian_packages(place, suite, *packages):
-    """Downloads `name=version` of another suite of the Debian mirror that this machine's apt uses, and unpacks them
-    into `place`. Nothing is installed."""
+def _apt_options(place, suite):
+    """Options for apt by which it reads another suite of the Debian mirror that this machine's apt uses, and keeps its
+    lists below `place`. Nothing is installed."""
     need("apt-get", "dpkg-deb")
     targets = must("apt-get", "indextargets", "--format", "$(LABEL)|$(REPO_URI)", "Created-By: Packages",
                    "Component: main")
@@ -144,9 +144,34 @@ def debian_packages(place, suite, *packages):
                f"-oDir::State::Lists={place / 'apt/lists'}", f"-oDir::Cache={place / 'apt/cache'}",
                "-oAPT::Sandbox::User=root"]
     must("apt-get", *options, "-qq", "update")
-    must("apt-get", *options, "-qq", "download", *packages, cwd=place)
+    return options
+
+
+def debian_packages(place, suite, *packages):
+    """Downloads `name=version` of a suite of Debian and unpacks them into `place`."""
+    must("apt-get", *_apt_options(place, suite), "-qq", "download", *packages, cwd=place)
     for file in place.glob("*.deb"):
         must("dpkg-deb", "-x", file, place)
+
+
+def debian_root(place, suite, *packages):
+    """A file system in `place`/root with `name=version` of a suite of Debian and all that they need, unpacked and not
+    set up."""
+    need("unshare", "chroot")
+    options = _apt_options(place, suite)
+    (place / "apt/none").touch()
+    must("apt-get", *options, f"-oDir::State::status={place / 'apt/none'}", "-qq", "-y", "--no-install-recommends",
+         "--download-only", "install", *packages)
+    root = place / "root"
+    for folder in ("usr/bin", "usr/sbin", "usr/lib", "usr/lib64", "proc", "tmp"):
+        (root / folder).mkdir(parents=True)
+        if folder.startswith("usr/"):
+            (root / folder.removeprefix("usr/")).symlink_to(folder)
+    for file in (place / "apt/cache/archives").glob("*.deb"):
+        # As tar streams: dpkg-deb itself would put a folder in the place of a link.
+        must("sh", "-c", 'dpkg-deb --fsys-tarfile "$0" | tar x --keep-directory-symlink -C "$1"', file, root)
+        file.unlink()
+    return root
 
 
 def node_packages(place, packages, overrides=None):
