@@ -248,6 +248,57 @@ def test_streams_hold_zeros_alone_and_the_ends_of_the_type():
     assert found["mask"][0][0] == 50 and found["mask"][2] == -largest and found["late"][0][-1] == 100
 
 
+@pytest.mark.parametrize(("method", "symmetric"), [("entropy", False), ("percentile", True), ("percentile", False)])
+def test_what_follows_from_a_stream_is_as_if_it_were_counted(method, symmetric):
+    """One number far below zero does not make the bins above it wider, which are all that Relu leaves."""
+    parts = [np.append(weights(seed, 3000) * seed, np.float32([-700 * seed, 0, np.nan])) for seed in (1, 2, 5)]
+    streamed, whole = (ours.HistogramCollector(method, symmetric, 2048, 128, 99.9, "same") for _ in range(2))
+    for part in parts:
+        streamed.stream({"source": part})
+    streamed.follow({"moved": ("relu", False), "relu": ("source", True), "unknown": ("absent", True)})
+    streamed.finish_stream()
+    data = np.concatenate(parts)
+    whole.collect({"relu": np.maximum(data, 0), "source": data})
+    found, wanted = streamed.histogram_dict, whole.histogram_dict
+    assert set(found) == {"source", "relu", "moved"}
+    for name, other in (("relu", "relu"), ("moved", "relu"), ("source", "source")):
+        assert found[name][0].sum() == wanted[other][0].sum() == 3 * 3002
+        assert [float(one) for one in found[name][2:4]] == [float(one) for one in wanted[other][2:4]]
+        np.testing.assert_array_equal(found[name][1], wanted[other][1])
+        # Between the bins of the stream, which are 4 to 8 times as narrow, numbers may lie on the other side.
+        assert np.abs(np.cumsum(found[name][0]) - np.cumsum(wanted[other][0])).max() <= 12
+
+
+def test_infinite_values_count_where_they_become_finite():
+    collector = ours.HistogramCollector("percentile", True, 64, 64, 99.9, "same")
+    collector.stream({"mask": np.array([3, -np.inf, 1, np.nan, -2] * 20, np.float32)})
+    collector.stream({"mask": np.array([2, -np.inf], np.float32)})
+    collector.follow({"relu": ("mask", True)})
+    with pytest.raises(ValueError, match="'mask'.*inf"):
+        collector.finish_stream()
+    del collector._streams["mask"]
+    collector.finish_stream()
+    counts, edges, low, high = collector.histogram_dict["relu"]
+    assert (low, high, edges[0], counts.sum(), counts[0], counts[-1]) == (0, 3, 0, 82, 41, 20)
+
+
+def test_no_tensor_is_kept_that_follows_from_another(tmp_path):
+    onnx.save(onnx.parser.parse_model("""<ir_version: 8, opset_import: ["" : 17]> g (float[2,n] x) => (float[m] y) {
+        three = Constant <value_float: float = 3.0> () s = Sub (x, three) r = Relu (s) t = Transpose (r)
+        flat = Constant <value_ints: ints = [-1]> () y = Reshape (t, flat) }"""), tmp_path / "chain.onnx")
+    made = ours.create_calibrator(str(tmp_path / "chain.onnx"), ["Sub", "Relu", "Transpose", "Reshape"],
+                                  str(tmp_path / "a.onnx"), calibrate_method=ours.CalibrationMethod.Entropy)
+    assert {one.name for one in onnx.load(tmp_path / "a.onnx").graph.output} == {"three", "s", "y"}
+    data = weights(1, 2, 500) * 5
+    runs = iter([{"x": data}])
+    made.collect_data(type("Reader", (ours.CalibrationDataReader,), {"get_next": lambda self: next(runs, None)})())
+    found = made.collector.histogram_dict
+    assert set(found) == {"x", "three", "s", "r", "t", "y"}
+    for name in ("r", "t", "y"):
+        assert (float(found[name][2]), float(found[name][3])) == (0, float((data - np.float32(3)).max()))
+        assert found[name][0].sum() == 1000 and found[name][0][64] > 500
+
+
 def test_runs_may_have_other_shapes_and_readers_may_reuse_their_arrays(models, tmp_path):
     # Theirs puts the values of all runs into one array, which needs equal shapes.
     made = ours.create_calibrator(models / "mlp.onnx", augmented_model_path=str(tmp_path / "a.onnx"),

@@ -1,17 +1,20 @@
 // bindings/python/src/bind_histogram.cpp - ranges and histograms of arrays, which calibration asks for millions of
 // times.
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/vector.h>
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "session.h"
+#include "streamed_histogram.h"
 
 namespace sardonyx::python {
 namespace {
@@ -84,137 +87,37 @@ void AddCounts(const Floats& array, const Floats& bounds, const Counts& counts, 
     for (std::size_t bin = 0; bin < bins; ++bin) sums[bin] += tables[k * bins + bin];
 }
 
-// Bins that are equally wide on both sides of zero, up to a reach that doubles when a number lies farther out: pairs of
-// bins become one then, so that data need be read only once.
-class StreamedHistogram {
- public:
-  static constexpr std::size_t kSide = 1 << 14;  // bins on each side
+// Pairs of a histogram and an array of float32.
+void AddToAll(const std::vector<std::pair<StreamedHistogram*, Floats>>& pairs, std::size_t threads) {
+  std::vector<NumbersToCount> work;
+  work.reserve(pairs.size());
+  for (const auto& [histogram, array] : pairs) work.push_back({histogram, array.data(), array.shape(0)});
+  const nb::gil_scoped_release release;
+  AddAll(std::move(work), threads);
+}
 
-  // Counts the numbers of an array; NaN and infinities are told by the ends alone.
-  void Add(const Floats& array) {
-    const nb::gil_scoped_release release;
-    constexpr std::size_t kPart = 4096;  // stays in the first cache between its range and its counts
-    const float* x = array.data();
-    const std::size_t count = array.shape(0);
-    for (std::size_t i = 0; i < count; i += kPart) AddPart(x + i, std::min(kPart, count - i));
-  }
-
-  // Counts of all bins from -reach to reach.
-  std::vector<std::int64_t> Counts() {
-    Flush();
-    return sums_;
-  }
-  float reach() const { return reach_; }
-  float low() const { return low_; }
-  float high() const { return high_; }
-  float smallest() const { return smallest_; }  // magnitude
-
- private:
-  static constexpr std::size_t kTables = 2;       // equal numbers follow each other often: their additions overlap
-  static constexpr std::size_t kNaN = 2 * kSide;  // a bin that is passed over
-  static constexpr std::size_t kMostPending = std::size_t{1} << 31;
-  static constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  static constexpr float kLeastReach = 0x1p-100F;  // kSide divided by it is finite
-  static constexpr float kMostReach = std::numeric_limits<float>::max();
-
-  void AddPart(const float* x, std::size_t count) {
-    constexpr std::size_t kLanes = 16;
-    std::array<float, kLanes> low, high, small;
-    low.fill(kInfinity), high.fill(-kInfinity), small.fill(kInfinity);
-    const auto take = [&](std::size_t lane, float v) {
-      const float magnitude = std::fabs(v);
-      low[lane] = v < low[lane] ? v : low[lane];
-      high[lane] = v > high[lane] ? v : high[lane];
-      small[lane] = magnitude < small[lane] ? magnitude : small[lane];
-    };
-    std::size_t i = 0;
-    for (; i + kLanes <= count; i += kLanes)
-      for (std::size_t lane = 0; lane < kLanes; ++lane) take(lane, x[i + lane]);
-    for (; i < count; ++i) take(0, x[i]);
-    for (std::size_t lane = 0; lane < kLanes; ++lane) {
-      low_ = std::min(low_, low[lane]), high_ = std::max(high_, high[lane]);
-      smallest_ = std::min(smallest_, small[lane]);
-    }
-    const float farthest = std::max(std::fabs(low_), std::fabs(high_));
-    if (low_ > high_ || farthest == kInfinity) return;
-    if (farthest > reach_) Widen(farthest);
-    Count(x, count);
-  }
-
-  void Count(const float* x, std::size_t count) {
-    constexpr std::size_t kBlock = 512;
-    std::array<std::int32_t, kBlock> bins;
-    // A power of two, but for the largest reach: products are exact. Zeros alone have no reach, and lie in the middle.
-    const float scale = reach_ > 0 ? static_cast<float>(kSide) / reach_ : 0;
-    constexpr auto kMiddle = static_cast<float>(kSide);
-    constexpr auto kLast = static_cast<std::int32_t>(2 * kSide - 1);
-    if ((pending_ += count) > kMostPending) Flush(), pending_ = count;
-    for (std::size_t start = 0; start < count; start += kBlock) {
-      const std::size_t size = std::min(kBlock, count - start);
-      for (std::size_t i = 0; i < size; ++i) {
-        const float v = x[start + i];
-        // What is not below 0 is rounded down by the conversion.
-        const auto place = static_cast<std::int32_t>((v == v ? v : 0.0F) * scale + kMiddle);
-        const std::int32_t inside = place < kLast ? place : kLast;  // the reach itself belongs to the last bin
-        bins[i] = v == v ? inside : static_cast<std::int32_t>(kNaN);
-      }
-      std::size_t i = 0;
-      for (; i + kTables <= size; i += kTables)
-        for (std::size_t k = 0; k < kTables; ++k) ++tables_[k][static_cast<std::size_t>(bins[i + k])];
-      for (; i < size; ++i) ++tables_[0][static_cast<std::size_t>(bins[i])];
-    }
-  }
-
-  void Flush() {
-    for (std::vector<std::uint32_t>& table : tables_) {
-      for (std::size_t bin = 0; bin < 2 * kSide; ++bin) sums_[bin] += table[bin];
-      std::fill(table.begin(), table.end(), 0);
-    }
-    pending_ = 0;
-  }
-
-  // Makes the reach a power of two that is not below `farthest`, or the largest number of the type.
-  void Widen(float farthest) {
-    if (reach_ == 0) {
-      reach_ = std::clamp(std::exp2(std::ceil(std::log2(farthest))), kLeastReach, kMostReach);
-      while (reach_ < farthest) reach_ = std::min(reach_ * 2, kMostReach);
-    }
-    if (reach_ < farthest) Flush();
-    while (reach_ < farthest) {
-      reach_ = std::min(reach_ * 2, kMostReach);
-      MergePairs(sums_.data());
-    }
-  }
-
-  // Bin kSide + i holds what 2 i and 2 i + 1 behind the middle held; the same in front of it.
-  static void MergePairs(std::int64_t* table) {
-    for (std::size_t i = 0; i < kSide; ++i) {
-      const bool is_there = 2 * i + 1 < kSide;
-      std::int64_t* behind = table + kSide;
-      behind[i] = is_there ? behind[2 * i] + behind[2 * i + 1] : 0;
-      std::int64_t* before = table + kSide - 1;
-      *(before - i) = is_there ? *(before - 2 * i) + *(before - 2 * i - 1) : 0;
-    }
-  }
-
-  float reach_ = 0, low_ = kInfinity, high_ = -kInfinity, smallest_ = kInfinity;
-  std::size_t pending_ = 0;  // numbers in the tables, whose counts must not overflow
-  std::array<std::vector<std::uint32_t>, kTables> tables_{std::vector<std::uint32_t>(kNaN + 1),
-                                                          std::vector<std::uint32_t>(kNaN + 1)};
-  std::vector<std::int64_t> sums_ = std::vector<std::int64_t>(2 * kSide);
-};
+nb::ndarray<nb::numpy, std::int64_t, nb::ndim<1>> CountsOf(StreamedHistogram& histogram) {
+  auto counts = std::make_unique<std::vector<std::int64_t>>(histogram.Counts());
+  std::int64_t* data = counts->data();
+  const std::size_t size = counts->size();
+  nb::capsule owner(counts.get(), [](void* made) noexcept { delete static_cast<std::vector<std::int64_t>*>(made); });
+  static_cast<void>(counts.release());
+  return {data, {size}, owner};
+}
 
 }  // namespace
 
 void AddHistogram(nb::module_& module) {
   nb::class_<StreamedHistogram>(module, "StreamedHistogram")
       .def(nb::init<>())
-      .def("add", &StreamedHistogram::Add, nb::arg("array"))
-      .def("counts", &StreamedHistogram::Counts)
-      .def_prop_ro("reach", &StreamedHistogram::reach)
+      .def("counts", &CountsOf)
+      .def("relu", &StreamedHistogram::Relu)
+      .def_prop_ro("reach_below", &StreamedHistogram::reach_below)
+      .def_prop_ro("reach_above", &StreamedHistogram::reach_above)
       .def_prop_ro("low", &StreamedHistogram::low)
       .def_prop_ro("high", &StreamedHistogram::high)
       .def_prop_ro("smallest", &StreamedHistogram::smallest);
+  module.def("add_to_histograms", &AddToAll, nb::arg("pairs"), nb::arg("threads"));
   module.def("range_of", &RangeOf, nb::arg("array"), nb::arg("absolute"));
   module.def("add_counts", &AddCounts, nb::arg("array"), nb::arg("edges"), nb::arg("counts"), nb::arg("absolute"));
 }

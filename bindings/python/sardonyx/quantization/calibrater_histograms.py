@@ -33,12 +33,15 @@ class HistogramCalibrater(CalibraterBase):
         self.scenario = scenario
 
     def augment_graph(self):
-        """Makes the tensors outputs of the model; inputs are known without."""
-        graph = self.model.graph
-        known = [*graph.outputs, *(graph.inputs if self._has_own("collect_data") else ())]
+        """Makes the tensors outputs of the model; inputs are known without, and so is what follows from others."""
+        graph, is_own = self.model.graph, self._has_own("collect_data")
+        known = [*graph.outputs, *(graph.inputs if is_own else ())]
         self.tensors_to_calibrate, types = self._selected()
         for name in types:
-            if name in self.tensors_to_calibrate and name not in known:
+            if name not in self.tensors_to_calibrate or (
+                    is_own and self._follows(name, graph.producer(name), self.tensors_to_calibrate)):
+                continue
+            if name not in known:
                 graph.add_output(name)
         self._save()
 
@@ -49,7 +52,8 @@ class HistogramCalibrater(CalibraterBase):
         if self.collector is None:
             self.collector = HistogramCollector(self.method, self.symmetric, self.num_bins, self.num_quantized_bins,
                                                 self.percentile, self.scenario)
-        names = [one.name for one in self.infer_session.get_outputs() if one.name in self.tensors_to_calibrate]
+        names = [one.name for one in self.infer_session.get_outputs()
+                 if one.name in self.tensors_to_calibrate and one.name not in self._following]
         outputs, runs = _ReusedOutputs(self.infer_session, names), 0
         while inputs := data_reader.get_next():
             given = {name: np.asarray(value) for name, value in inputs.items()
@@ -58,6 +62,7 @@ class HistogramCalibrater(CalibraterBase):
             runs += 1
         if not runs:
             raise ValueError("expected data to calibrate with, but the reader gave none")
+        self.collector.follow(self._following)
         self.collector.finish_stream()
 
     def compute_data(self) -> TensorsData:

@@ -33,6 +33,7 @@ class CalibraterBase:
         self.symmetric = symmetric
         self.use_external_data_format = use_external_data_format
         self.per_channel = per_channel
+        self._following = {}  # of a tensor whose ends follow from another's: that one's name, and whether by Relu
         self.augment_model = None
         self.infer_session = None
         self.execution_providers = ["CPUExecutionProvider"]
@@ -70,6 +71,15 @@ class CalibraterBase:
         selected, values = self.select_tensors_to_calibrate(self.model.to_proto())
         types = {name: self.model.graph.type_of(name) for name in values}
         return selected, {name: kind for name, kind in types.items() if kind is not None}
+
+    def _follows(self, name, node, selected):
+        """Notes a tensor whose values need not be looked at, as those that its node reads tell them."""
+        is_relu = node is not None and node.op_type == "Relu"
+        is_moved = node is not None and node.op_type in _MOVING and not self.per_channel
+        if not (is_relu or is_moved) or node.domain or node.inputs[0] not in selected:
+            return False
+        self._following[name] = (node.inputs[0], is_relu)
+        return True
 
     def _has_own(self, *methods):
         """Whether these methods are Sardonyx's. Programs put functions of their own into the classes, which expect the
@@ -115,7 +125,6 @@ class MinMaxCalibrater(CalibraterBase):
         self.averaging_constant = averaging_constant
         self.max_intermediate_outputs = max_intermediate_outputs
         self._outputs = {}  # of a tensor: the outputs that hold its smallest and largest values
-        self._following = {}  # of a tensor whose ends follow from another's: that one's name, and Relu's limit or None
         self._calibrated = []  # the names of both
 
     def augment_graph(self):
@@ -132,21 +141,13 @@ class MinMaxCalibrater(CalibraterBase):
                                        for operator in ("ReduceMin", "ReduceMax")]
         self._save()
 
-    def _follows(self, name, node, selected):
-        is_relu = node is not None and node.op_type == "Relu"
-        is_moved = node is not None and node.op_type in _MOVING and not self.per_channel
-        if not (is_relu or is_moved) or node.domain or node.inputs[0] not in selected:
-            return False
-        self._following[name] = (node.inputs[0], 0 if is_relu else None)
-        return True
-
     def _ends(self, values, name):
         """The smallest and largest values of a tensor, of what a run gave for the tensors in self._outputs."""
         if name not in self._following:
             return values[name]
-        source, limit = self._following[name]
+        source, is_relu = self._following[name]
         ends = self._ends(values, source)
-        return ends if limit is None else [np.maximum(end, end.dtype.type(limit)) for end in ends]
+        return [np.maximum(end, end.dtype.type(0)) for end in ends] if is_relu else ends
 
     def _add_reduction(self, operator, name, kind, flat):
         graph, attributes, inputs = self.model.graph, {"keepdims": 1}, [name]

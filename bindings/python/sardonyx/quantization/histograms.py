@@ -69,14 +69,22 @@ def _bins(count, low, high):
 
 def _counts_between(stream, edges, absolute):
     """The counts of a StreamedHistogram between edges that are not its own."""
-    counts = np.asarray(stream.counts())
+    counts, edges = stream.counts(), edges.astype(np.float64)
     side = counts.size // 2
+    # A side without numbers is as wide as the other, so that zeros lie beside zero.
+    reaches = stream.reach_below or stream.reach_above, stream.reach_above or stream.reach_below
+    above = np.interp(edges, np.linspace(0, reaches[1], side + 1), _sums(counts[side:]))
     if absolute:
-        counts = counts[side:] + counts[side - 1::-1]
-    places = np.linspace(0 if absolute else -stream.reach, stream.reach, counts.size + 1)
-    below = np.interp(edges.astype(np.float64), places, np.concatenate(([0], np.cumsum(counts))))
-    below[0], below[-1] = 0, counts.sum()
-    return np.diff(np.round(below)).astype(np.int64)
+        below = np.interp(edges, np.linspace(0, reaches[0], side + 1), _sums(counts[side - 1::-1]))
+    else:
+        below = np.interp(edges, np.linspace(-reaches[0], 0, side + 1), _sums(counts[:side]))
+    inside = above + below
+    inside[0], inside[-1] = 0, counts.sum()
+    return np.diff(np.round(inside)).astype(np.int64)
+
+
+def _sums(counts):
+    return np.concatenate(([0], np.cumsum(counts)))
 
 
 class CalibrationDataCollector(metaclass=abc.ABCMeta):
@@ -206,16 +214,34 @@ class HistogramCollector(CalibrationDataCollector):
 
     def stream(self, arrays):
         """Takes arrays by the names of tensors, in one of many parts; finish_stream() makes histograms of all of them.
-        Counts are exact for bins of 1/16384 of the reach (or half of that), and between them taken to be spread
-        evenly."""
+        Counts are exact for bins of 1/16384 of the reach on their side of zero (or half of that), and between
+        them taken to be spread evenly."""
         for name, array in arrays.items():
             if array.dtype not in _DTYPES:
                 raise TypeError(f"tensor '{name}': expected values of float16 or float32, found {array.dtype}")
             self._streams.setdefault(name, (_core.StreamedHistogram(), array.dtype))
 
-        def add(name, array):
-            self._streams[name][0].add(array.astype(np.float32, copy=False))
-        self._each(add, arrays)
+        whole = {name: np.ascontiguousarray(array).reshape(-1) for name, array in arrays.items()}
+        halves = {name: array for name, array in whole.items() if array.dtype != np.float32}
+        if halves:
+            def widen(name, array):
+                whole[name] = array.astype(np.float32)
+            self._each(widen, halves)
+        _core.add_to_histograms([(self._streams[name][0], array) for name, array in whole.items()],
+                                len(os.sched_getaffinity(0)))
+
+    def follow(self, following):
+        """Adds tensors that were not streamed: what other tensors become by Relu, or without a change of numbers.
+        `following` has for each name that other one, which may follow itself, and whether Relu is between them."""
+        def stream_of(name):
+            if name in following and name not in self._streams:
+                source, is_relu = following[name]
+                if stream_of(source) is not None:
+                    stream, dtype = self._streams[source]
+                    self._streams[name] = stream.relu() if is_relu else stream, dtype
+            return self._streams.get(name)
+        for name in following:
+            stream_of(name)
 
     def finish_stream(self):
         absolute = self._is_absolute()
