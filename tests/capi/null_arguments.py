@@ -75,13 +75,13 @@ static void Must(OrtStatus* made) {
 
 static void MakeTypes(void) {
   const OrtModelEditorApi* editor = ort->GetModelEditorApi();
-  OrtTypeInfo* type = NULL;
-  Must(editor->CreateMapTypeInfo(ONNX_TENSOR_ELEMENT_DATA_TYPE_INT64, type_info, &type));
-  Must(ort->CastTypeInfoToMapTypeInfo(type, &map_info));
-  Must(editor->CreateSequenceTypeInfo(type_info, &type));
-  Must(ort->CastTypeInfoToSequenceTypeInfo(type, &sequence_info));
-  Must(editor->CreateOptionalTypeInfo(type_info, &type));
-  Must(ort->CastTypeInfoToOptionalTypeInfo(type, &optional_info));
+  static OrtTypeInfo* types[3];  // as long as the process: what is cast belongs to them
+  Must(editor->CreateMapTypeInfo(ONNX_TENSOR_ELEMENT_DATA_TYPE_INT64, type_info, &types[0]));
+  Must(ort->CastTypeInfoToMapTypeInfo(types[0], &map_info));
+  Must(editor->CreateSequenceTypeInfo(type_info, &types[1]));
+  Must(ort->CastTypeInfoToSequenceTypeInfo(types[1], &sequence_info));
+  Must(editor->CreateOptionalTypeInfo(type_info, &types[2]));
+  Must(ort->CastTypeInfoToOptionalTypeInfo(types[2], &optional_info));
 }
 
 static void MakeObjects(const char* model) {

@@ -61,7 +61,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="expected fork")
 def answers(tmp_path_factory):
     model = tmp_path_factory.mktemp("null") / "model.onnx"
     model.write_bytes(onnx.parser.parse_model(MODEL).SerializeToString())
-    done = subprocess.run([BUILD / "bin/capi_null_arguments", model], capture_output=True, text=True, timeout=300)
+    done = subprocess.run([BUILD / "bin/capi_null_arguments", model], capture_output=True, text=True, timeout=900)
     assert done.returncode == 0, done.stderr[-1000:]
     return [line.split() for line in done.stdout.splitlines()], done.stderr
 
