@@ -24,6 +24,48 @@ constexpr auto kSpinAfterRun = std::chrono::microseconds(60);
 // True while this thread is inside a loop body: loops in there run serially.
 thread_local bool inside_loop = false;
 
+// The number of this thread among the workers of its pool, 0 for others.
+thread_local int worker_index = 0;
+
+// A part of a job's blocks, on its own cache line. Its owner takes blocks from the front, others from the back.
+class alignas(64) Share {
+ public:
+  static constexpr std::int64_t kMostBlocks = std::int64_t{1} << 31;  // of a job: ends are kept in 32 bits
+
+  struct Blocks {
+    std::int64_t begin, end;
+    bool empty() const { return begin >= end; }
+  };
+
+  void Set(std::int64_t begin, std::int64_t end) { bounds_.store(Pack(begin, end), std::memory_order_relaxed); }
+  bool Empty() const { return Unpack(bounds_.load(std::memory_order_relaxed)).empty(); }
+
+  // Half of what is left, or `one` block: fewer and fewer, so that all threads end at the same time whatever their
+  // speed (guided self-scheduling; Polychronopoulos and Kuck 1987).
+  Blocks Take(bool front, bool one) {
+    std::uint64_t seen = bounds_.load(std::memory_order_relaxed);
+    for (;;) {
+      const Blocks left = Unpack(seen);
+      if (left.empty()) return left;
+      const std::int64_t count = one ? 1 : std::max<std::int64_t>(1, (left.end - left.begin) / 2);
+      const std::int64_t cut = front ? left.begin + count : left.end - count;
+      const std::uint64_t rest = front ? Pack(cut, left.end) : Pack(left.begin, cut);
+      if (!bounds_.compare_exchange_weak(seen, rest, std::memory_order_relaxed)) continue;
+      return front ? Blocks{left.begin, cut} : Blocks{cut, left.end};
+    }
+  }
+
+ private:
+  static std::uint64_t Pack(std::int64_t begin, std::int64_t end) {
+    return static_cast<std::uint64_t>(begin) << 32 | static_cast<std::uint64_t>(end);
+  }
+  static Blocks Unpack(std::uint64_t bounds) {
+    return {static_cast<std::int64_t>(bounds >> 32), static_cast<std::int64_t>(bounds & 0xffffffff)};
+  }
+
+  std::atomic<std::uint64_t> bounds_ = 0;
+};
+
 }  // namespace
 
 // What was offered to the workers at once, and who of them took it. Empty without callbacks.
@@ -55,45 +97,74 @@ class ThreadPool::Offers {
   std::atomic<std::size_t> taken_ = 0;
 };
 
+// Each thread begins with a share of its own, the same in every loop: what it reads was often written by itself in the
+// loop before, and lies in its caches. Then it takes from the others. Which thread takes which never changes a result.
 struct ThreadPool::Job {
-  Parallel::Body body;
-  std::int64_t count;
-  std::int64_t grain;
-  std::int64_t blocks;  // of `grain` each
-  int max_helpers;
-  int core;                                            // of the caller; helpers keep off it
-  bool is_loop = true;                                 // else tasks, which may have loops of their own
-  const std::uint64_t float_control = FloatControl();  // of the caller; all its helpers compute like it
-  std::atomic<std::int64_t> next = 0;
-  std::atomic<int> helpers = 0;
-  std::atomic<bool> failed = false;
-  std::exception_ptr error = nullptr;  // of the body that set `failed`
-  Offers* offers = nullptr;
+  static constexpr int kMostShares = 16;  // beyond that, threads begin with a share together
 
-  void Work() {
+  Job(Parallel::Body work, std::int64_t total, std::int64_t least, int helpers_wanted, bool loop)
+      : body(work),
+        count(total),
+        grain(((total - 1) / least / Share::kMostBlocks + 1) * least),
+        max_helpers(helpers_wanted),
+        share_count(loop ? std::min(helpers_wanted + 1, kMostShares) : 1),
+        core(CurrentCore()),
+        is_loop(loop) {
+    const std::int64_t blocks = (count - 1) / grain + 1;
+    for (int i = 0; i < share_count; ++i) shares[i].Set(blocks * i / share_count, blocks * (i + 1) / share_count);
+  }
+
+  bool HasWork() const {
+    return std::any_of(shares, shares + share_count, [](const Share& share) { return !share.Empty(); });
+  }
+
+  // The share that a helper begins with: if possible the one that is its own by its number, so that it is the same in
+  // all loops.
+  int ShareOf(int worker) {
+    const int own = share_count == 1 ? 0 : 1 + worker % (share_count - 1);
+    for (int i = 0; i < share_count; ++i) {
+      const int share = (own + i) % share_count;
+      const std::uint32_t bit = std::uint32_t{1} << share;
+      if ((owned.fetch_or(bit, std::memory_order_relaxed) & bit) == 0) return share;
+    }
+    return own;
+  }
+
+  // first: the share this thread begins with.
+  void Work(int first) {
     const FloatControlScope control(float_control);
     inside_loop = is_loop;
-    for (std::int64_t first = next.load(std::memory_order_relaxed); !failed.load(std::memory_order_relaxed);) {
-      if (first >= blocks) break;
-      const std::int64_t chunk = Chunk(blocks - first);
-      if (!next.compare_exchange_weak(first, first + chunk, std::memory_order_relaxed)) continue;
-      try {
-        CheckTime();  // of the caller: workers have no limits of their own
-        body(first * grain, std::min((first + chunk) * grain, count));
-      } catch (...) {
-        if (!failed.exchange(true)) error = std::current_exception();
+    for (int i = 0; i < share_count; ++i) {
+      Share& share = shares[(first + i) % share_count];
+      for (;;) {
+        if (failed.load(std::memory_order_relaxed)) break;
+        const Share::Blocks blocks = share.Take(i == 0, !is_loop);
+        if (blocks.empty()) break;
+        try {
+          CheckTime();  // of the caller: workers have no limits of their own
+          body(blocks.begin * grain, std::min(blocks.end * grain, count));
+        } catch (...) {
+          if (!failed.exchange(true)) error = std::current_exception();
+        }
       }
-      first = next.load(std::memory_order_relaxed);
     }
     inside_loop = false;
   }
 
-  // How many of the blocks left are taken at once: fewer and fewer, so that all threads end at the same time whatever
-  // their speed (guided self-scheduling; Polychronopoulos and Kuck 1987). Which thread takes which never changes a
-  // result.
-  std::int64_t Chunk(std::int64_t left) const {
-    return is_loop ? std::max<std::int64_t>(1, left / (std::int64_t{2} * (max_helpers + 1))) : 1;
-  }
+  const Parallel::Body body;
+  const std::int64_t count;
+  const std::int64_t grain;  // of a block
+  const int max_helpers;
+  const int share_count;
+  const int core;                                      // of the caller; helpers keep off it
+  const bool is_loop;                                  // else tasks, which may have loops of their own
+  const std::uint64_t float_control = FloatControl();  // of the caller; all its helpers compute like it
+  std::atomic<std::uint32_t> owned = 1;                // bits of shares; the first is the caller's
+  std::atomic<int> helpers = 0;
+  std::atomic<bool> failed = false;
+  std::exception_ptr error = nullptr;  // of the body that set `failed`
+  Offers* offers = nullptr;
+  Share shares[kMostShares];
 };
 
 ThreadPool::ThreadPool(ThreadPoolOptions options)
@@ -183,7 +254,7 @@ void ThreadPool::Run(JobSlot& slot, Job& job) {
   job.offers = &offers;
   slot.job.store(&job);
   Wake();
-  job.Work();
+  job.Work(0);
   slot.job.store(nullptr);
   for (int spins = 0; slot.holders.load() != 0; ++spins) {
     if (!job.is_loop && TakeAnyJob(nullptr, true)) {
@@ -217,7 +288,7 @@ void ThreadPool::For(int threads, std::int64_t count, std::int64_t grain, Parall
     Grow(threads - 1);
   JobSlot* mine = Claim();
   if (mine == nullptr) return body(0, count);  // more loops at once than slots: the workers are busy anyway
-  Job job{body, count, grain, blocks, helpers, CurrentCore()};
+  Job job(body, count, grain, helpers, true);
   Run(*mine, job);
 }
 
@@ -234,7 +305,7 @@ void ThreadPool::ForTasks(int threads, std::int64_t count, Parallel::Body body) 
     for (std::int64_t i = 0; i < count; ++i) body(i, i + 1);
     return;
   }
-  Job job{body, count, 1, count, helpers, CurrentCore(), false};
+  Job job(body, count, 1, helpers, false);
   Run(*mine, job);
 }
 
@@ -246,11 +317,11 @@ bool ThreadPool::TakeAnyJob(ThreadPlace* place, bool loops_only) {
     slot.holders.fetch_add(1);
     Job* job = slot.job.load();
     bool worked = false;
-    if (job != nullptr && (job->is_loop || !loops_only) && job->next.load(std::memory_order_relaxed) < job->blocks &&
+    if (job != nullptr && (job->is_loop || !loops_only) && job->HasWork() &&
         job->helpers.load(std::memory_order_relaxed) < job->max_helpers &&
         job->helpers.fetch_add(1) < job->max_helpers) {
       if (place != nullptr && job->core >= 0 && CurrentCore() == job->core) place->KeepOff(job->core);
-      job->offers->Take([&] { job->Work(); });
+      job->offers->Take([&] { job->Work(job->ShareOf(worker_index)); });
       worked = true;
     }
     slot.holders.fetch_sub(1);
@@ -289,6 +360,7 @@ bool ThreadPool::TakeTask() {
 }
 
 void ThreadPool::Worker(int index) {
+  worker_index = index;
   AskForShortSlices();
   if (!options_.cores.empty()) StayOnCores(options_.cores[static_cast<std::size_t>(index) % options_.cores.size()]);
   ThreadPlace place;

@@ -1,9 +1,9 @@
 // runtime/thread_pool.h - the worker threads of the process.
 //
-// A loop is a job in one of a few slots; idle workers look for jobs there and take chunks of them until none are left.
-// The caller works on its own job, so a loop makes progress without any worker. While a run is under way workers spin;
-// a short time after the last run has ended they park, so an idle session costs no CPU time. A worker that finds itself
-// on the core of the caller leaves it (base/thread_place.h).
+// A loop is a job in one of a few slots, where idle workers look for jobs. Each thread begins with a share of its own,
+// then takes from the others' until nothing is left; the caller works, too, so a loop needs no worker. While a run is
+// under way workers spin; a short time after the last run has ended they park, so an idle session costs no CPU time. A
+// worker that finds itself on the core of the caller leaves it (base/thread_place.h).
 #pragma once
 
 #include <array>

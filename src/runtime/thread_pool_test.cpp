@@ -5,6 +5,8 @@
 
 #include <chrono>
 #include <ctime>
+#include <latch>
+#include <map>
 #include <mutex>
 #include <numeric>
 #include <set>
@@ -27,6 +29,44 @@ TEST(ThreadPool, CoversEveryIndexOnceInRangesOfTheGrain) {
       for (const auto& hit : hits) EXPECT_EQ(hit.load(), 1) << "count " << count << " grain " << grain;
     }
   }
+}
+
+TEST(ThreadPool, ThreadsBeginWithTheSameShareInEveryLoop) {
+  ThreadPool pool;
+  std::map<std::thread::id, std::int64_t> first_share;
+  for (int round = 0; round < 20; ++round) {
+    std::mutex mutex;
+    std::map<std::thread::id, std::int64_t> begins;
+    std::latch all_there(4);  // so that nobody takes from a share whose owner is late
+    pool.For(4, 64, 1, [&](std::int64_t begin, std::int64_t) {
+      {
+        const std::scoped_lock lock(mutex);
+        if (!begins.emplace(std::this_thread::get_id(), begin).second) return;
+      }
+      all_there.arrive_and_wait();
+    });
+    std::set<std::int64_t> places;
+    for (const auto& [thread, begin] : begins) places.insert(begin);
+    EXPECT_EQ(places, (std::set<std::int64_t>{0, 16, 32, 48}));
+    EXPECT_EQ(begins[std::this_thread::get_id()], 0);
+    if (round == 0) first_share = begins;
+    EXPECT_EQ(begins, first_share) << "round " << round;
+  }
+}
+
+TEST(ThreadPool, TakesWhatAnotherThreadHasNotBegun) {
+  ThreadPool pool;
+  std::atomic<int> left = 64;
+  std::atomic<bool> waits = false;
+  // One thread waits in its first piece until all others are done: more than half of its share goes to other threads.
+  pool.For(4, 64, 1, [&](std::int64_t begin, std::int64_t end) {
+    const int mine = static_cast<int>(end - begin);
+    if (!waits.exchange(true)) {
+      while (left.load() > mine) std::this_thread::yield();
+    }
+    left -= mine;
+  });
+  EXPECT_EQ(left.load(), 0);
 }
 
 TEST(ThreadPool, CarriesTheFirstErrorToTheCallerAndGoesOn) {
