@@ -32,7 +32,7 @@ class Loops {
 
   void Run(int64_t begin, int64_t end) const {
     const TilesInUse in_use(&tiles_);
-    for (int64_t unit = begin; unit < end; ++unit) RunUnit(unit, unit + 1 < end);
+    for (int64_t unit = begin; unit < end; ++unit) RunUnit(unit);
   }
 
  private:
@@ -60,7 +60,7 @@ class Loops {
 
   bool ChannelsLast() const { return g_.out_layout == ImageLayout::kChannelsLast; }
 
-  void RunUnit(int64_t unit, bool has_next) const {
+  void RunUnit(int64_t unit) const {
     const Unit u = Decode(unit);
     alignas(64) std::byte strip[kStripPixels * kMostColumns * 4];
     Sweep sweep{};
@@ -81,7 +81,7 @@ class Loops {
     t.low = g_.Low(), t.high = g_.High(), t.zero = static_cast<std::uint32_t>(g_.y_zero);
     t.sum = &g_.sum;
     const int64_t first = strips_.count() * u.chunk / chunks_, last = strips_.count() * (u.chunk + 1) / chunks_;
-    sweep.fetch = PlanFetch(unit, has_next, (last - first) * Product(g_.count) / strips_.count() / tiles_.rows);
+    sweep.fetch = PlanFetch(unit, (last - first) * Product(g_.count) / strips_.count() / tiles_.rows);
     for (int64_t s = first; s < last; ++s) {
       const Strip at = strips_.At(s);
       RunStrip(u, at, &sweep);
@@ -89,8 +89,9 @@ class Loops {
     }
   }
 
-  PanelFetch PlanFetch(int64_t unit, bool has_next, int64_t tiles) const {
-    if (!has_next || panels_ * g_.groups == 1) return {};
+  // Also after the last unit of a piece of work: the thread goes on with the next one if no other is faster.
+  PanelFetch PlanFetch(int64_t unit, int64_t tiles) const {
+    if (unit + 1 == UnitCount() || panels_ * g_.groups == 1) return {};
     return PanelFetch::Plan(Decode(unit + 1).panel_data, tiles, tiles_.columns * 4);
   }
 

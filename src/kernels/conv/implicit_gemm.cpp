@@ -50,7 +50,7 @@ class Convolution {
   int64_t Grain() const { return groups_together_ ? g_.groups * panels_ : 1; }
 
   void Run(int64_t begin, int64_t end) const {
-    for (int64_t unit = begin; unit < end; ++unit) RunUnit(unit, unit + 1 < end);
+    for (int64_t unit = begin; unit < end; ++unit) RunUnit(unit);
   }
 
  private:
@@ -108,7 +108,7 @@ class Convolution {
   int64_t OutPixel() const { return g_.y_pixel != 0 ? g_.y_pixel : Channels(); }
   int64_t ResidualPixel() const { return g_.residual_pixel != 0 ? g_.residual_pixel : Channels(); }
 
-  void RunUnit(int64_t unit, bool has_next) const {
+  void RunUnit(int64_t unit) const {
     const Unit u = Decode(unit);
     const Epilogue& e = *g_.epilogue;
     float strip_sums[kStripPixels * kMostColumns];
@@ -136,7 +136,7 @@ class Convolution {
       t.c_row_stride = tiles_.columns;
     }
     const int64_t first = strips_.count() * u.chunk / chunks_, last = strips_.count() * (u.chunk + 1) / chunks_;
-    sweep.fetch = PlanFetch(unit, has_next, (last - first) * Product(g_.count) / strips_.count() / tile_rows_);
+    sweep.fetch = PlanFetch(unit, (last - first) * Product(g_.count) / strips_.count() / tile_rows_);
     for (int64_t s = first; s < last; ++s) {
       const Strip strip = strips_.At(s);
       RunStrip(u, strip, &sweep);
@@ -144,8 +144,9 @@ class Convolution {
     }
   }
 
-  PanelFetch PlanFetch(int64_t unit, bool has_next, int64_t tiles) const {
-    if (!has_next || panels_ * g_.groups == 1) return {};
+  // Also after the last unit of a piece of work: the thread goes on with the next one if no other is faster.
+  PanelFetch PlanFetch(int64_t unit, int64_t tiles) const {
+    if (unit + 1 == UnitCount() || panels_ * g_.groups == 1) return {};
     return PanelFetch::Plan(Decode(unit + 1).weights, tiles, tiles_.columns * 4);
   }
 

@@ -79,7 +79,7 @@ class Loops {
       if (block.index != unit / chunks_) Read(unit / chunks_, memory, &block);
       const int64_t chunk = unit % chunks_;
       const int64_t first = panels_ * chunk / chunks_, last = panels_ * (chunk + 1) / chunks_;
-      for (int64_t panel = first; panel < last; ++panel) RunPanel(block, memory, panel, panel + 1 < last);
+      for (int64_t panel = first; panel < last; ++panel) RunPanel(block, memory, panel, panel + 1 < panels_);
     }
   }
 

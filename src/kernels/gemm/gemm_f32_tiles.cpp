@@ -176,9 +176,11 @@ class TileLoop {
     }
   }
 
-  // The panel that will be read after this one, or null if it is the same or not known.
+  // The panel that will be read after this one, or null if it is not known. Also after the last unit of a piece of work:
+  // the thread goes on with the next one if no other is faster.
   const char* NextPanel(int64_t unit, int64_t end, int64_t block) const {
-    if (plan_.mode == BMode::kPanel || unit + 1 >= end) return nullptr;
+    const int64_t known = plan_.blocks_k > 1 ? end : UnitCount();  // of K, all blocks of a piece follow each other
+    if (plan_.mode == BMode::kPanel || unit + 1 == known) return nullptr;
     const Unit next = Decode(unit + 1);
     if (plan_.mode == BMode::kHalf) return reinterpret_cast<const char*>(HalfPanel(next.item, next.panel, block));
     return reinterpret_cast<const char*>(PackedPanel(next.item, next.panel, block));

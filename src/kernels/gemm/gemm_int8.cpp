@@ -208,8 +208,12 @@ class Product {
       a.b_zero = any_b_zero_ ? At(layout_.b_zero) + column : nullptr;
       a.scales = scales_ != nullptr ? scales_ + column : nullptr;
       a.bias = g_.float_bias != nullptr ? g_.float_bias + column : nullptr;
-      // The first tiles fetch the next panel, each a part of every group.
-      const int64_t fetchers = unit + 1 == end || panels_ == 1 ? 0 : parts >= 8 ? 8 : parts >= 4 ? 4 : parts / 2 * 2;
+      // The first tiles fetch the next panel, each a part of every group, also after the last unit of a piece of work:
+      // the thread goes on with the next one if no other is faster.
+      const int64_t fetchers = unit + 1 == panels_ * chunks_ || panels_ == 1 ? 0
+                               : parts >= 8                                  ? 8
+                               : parts >= 4                                  ? 4
+                                                                             : parts / 2 * 2;
       const auto* next = reinterpret_cast<const char*>(packed_ + (unit + 1) % panels_ * panel_bytes_);
       for (int64_t i = 0; i < parts; ++i) {
         const int64_t row = row0 + rows * i / parts, count = row0 + rows * (i + 1) / parts - row;
