@@ -124,10 +124,10 @@ Fields ReadFields(Message& m) {
   return fields;
 }
 
-// The value of `fields`, whose messages are parts of `message`.
+// The value of `fields`, from which it takes lists of numbers, and whose messages are parts of `message`.
 class ValueReader {
  public:
-  ValueReader(const Message& message, const Fields& fields, const GraphReader& graphs)
+  ValueReader(const Message& message, Fields& fields, const GraphReader& graphs)
       : message_(message), fields_(fields), graphs_(graphs) {}
 
   AttributeValue Read(int type) const {
@@ -147,9 +147,9 @@ class ValueReader {
       case kAttrTypeProto:
         return ReadOneType(Required(fields_.tp, "tp"), "tp", -1);
       case kAttrFloats:
-        return fields_.floats;
+        return std::move(fields_.floats);
       case kAttrInts:
-        return fields_.ints;
+        return std::move(fields_.ints);
       case kAttrStrings:
         return std::vector<std::string>(fields_.strings.begin(), fields_.strings.end());
       case kAttrTensors:
@@ -192,14 +192,14 @@ class ValueReader {
   }
 
   const Message& message_;
-  const Fields& fields_;
+  Fields& fields_;
   const GraphReader& graphs_;
 };
 
 }  // namespace
 
 Attribute GraphReader::ReadAttribute(Message message) const {
-  const Fields fields = ReadFields(message);
+  Fields fields = ReadFields(message);
   if (fields.name.empty()) message.Fail(Code::kInvalidGraph, "expected an attribute with a name, found none");
   const int present = fields.PresentType();
   if (fields.type < 0 || fields.type > kAttrTypeProtos)

@@ -131,13 +131,16 @@ std::string_view Message::Packed(pbf_wire_type element) {
   return {begin, static_cast<std::size_t>(reader_.data().data() - begin)};
 }
 
+// Attributes of ONNX are not packed: each number has a tag of its own, and trees have 100,000 of them.
 void Message::AppendInts(std::vector<std::int64_t>& to) {
+  if (reader_.wire_type() == pbf_wire_type::varint) return to.push_back(Int());
   const std::string_view packed = PackedVarints();
-  CountVarints(packed, *this, "field " + std::to_string(tag_));
+  to.reserve(to.size() + CountVarints(packed, *this, "field " + std::to_string(tag_)));
   ForEachVarint(packed, [&](std::uint64_t v) { to.push_back(static_cast<std::int64_t>(v)); });
 }
 
 void Message::AppendFloats(std::vector<float>& to) {
+  if (reader_.wire_type() == pbf_wire_type::fixed32) return to.push_back(Float());
   const std::string_view packed = PackedFloats();
   const std::size_t before = to.size();
   to.resize(before + packed.size() / sizeof(float));

@@ -31,8 +31,9 @@ class AttentionSpeller {
   AttentionSpeller(Graph& graph, const PassContext& context) : graph_(graph), context_(context) {}
 
   bool Try(NodeId id) {
+    if (!Is(graph_.node(id), "Attention")) return false;
     const Node node = graph_.node(id);
-    if (!Is(node, "Attention") || !Measure(node)) return false;
+    if (!Measure(node)) return false;
     if (Has(node, 6) || IntAttribute(node, "qk_matmul_output_mode", 0) != 0 || IsUsed(node, 3))
       return context_.No(graph_, id, "its scores are an output, or it has a length for each batch");
     if (const AttributeValue* cap = node.FindAttribute("softcap"))

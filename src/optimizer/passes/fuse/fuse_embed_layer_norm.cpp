@@ -21,8 +21,8 @@ class EmbedFuser {
   EmbedFuser(Graph& graph, const PassContext& context) : graph_(graph), context_(context) {}
 
   bool Try(NodeId id) {
+    if (!IsPlainNorm(graph_.node(id))) return false;
     const Node norm = graph_.node(id);
-    if (!IsPlainNorm(norm)) return false;
     const ValueId sum = norm.inputs[0];
     std::vector<ValueId> summands;
     if (!CollectSummands(sum, 0, TypeOf(sum), &summands) || summands.size() < 2 || summands.size() > 3)
