@@ -151,6 +151,36 @@ def _brevitas_inputs():
     return text, {"w": _bytes(6, 4, 3, 3), "b": _floats(6)}, 0.05
 
 
+def _brevitas_floats(bits):
+    """Brevitas with weights that stay floats, quantized and clipped where they are read (newer releases), biases of
+    int32 with scales of their own, and linear layers as Gemm, and as MatMul of transposed weights and Add."""
+    top = 2 ** (bits - 1) - 1
+    step = round(5 / top, 4)
+    text = f"""g (float[2,3,10,10] x) => (float[2,5] y) <float s = {{0.03}}, int8 z = {{0}}, uint8 k = {{0}},
+      float t = {{{step}}}, int8 low = {{-{top}}}, int8 high = {{{top}}}, uint8 ulow = {{0}},
+      uint8 uhigh = {{{2 * top + 1}}}> {{
+      q = QuantizeLinear(x, s, z) xd = DequantizeLinear(q, s, z)
+      wq = QuantizeLinear<axis = 0>(w, ws, wz) wc = Clip(wq, low, high) wd = DequantizeLinear<axis = 0>(wc, ws, wz)
+      bd = DequantizeLinear<axis = 0>(b, bs) c = Conv(xd, wd, bd) r = Relu(c)
+      q1 = QuantizeLinear(r, t, k) c1 = Clip(q1, ulow, uhigh) x1 = DequantizeLinear(c1, t, k)
+      g = GlobalAveragePool(x1) f = Flatten(g) q2 = QuantizeLinear(f, t, k) c2 = Clip(q2, ulow, uhigh)
+      x2 = DequantizeLinear(c2, t, k) vq = QuantizeLinear(v, vs, z) vc = Clip(vq, low, high)
+      vd = DequantizeLinear(vc, vs, z) h = Gemm<transB = 1>(x2, vd, vb) q3 = QuantizeLinear(h, s, z)
+      x3 = DequantizeLinear(q3, s, z) lq = QuantizeLinear<axis = 0>(l, ls, lz) lc = Clip(lq, low, high)
+      ld = DequantizeLinear<axis = 0>(lc, ls, lz) lt = Transpose<perm = [1, 0]>(ld) m = MatMul(x3, lt)
+      lbd = DequantizeLinear<axis = 0>(lb, lbs, lbz) o = Add(m, lbd) q4 = QuantizeLinear(o, s, z)
+      y = DequantizeLinear(q4, s, z) }}"""
+    random = np.random.default_rng(bits)  # of its own: the other graphs stay as they are
+    w, v, linear, bias = (random.standard_normal(shape).astype(np.float32) * np.float32(0.3)
+                          for shape in ((8, 3, 3, 3), (6, 8), (5, 6), (6,)))
+    ws, ls = (np.abs(one).reshape(len(one), -1).max(1) / np.float32(top) for one in (w, linear))
+    biases = [random.integers(-900, 900, size).astype(np.int32) for size in (8, 5)]
+    return text, {
+        "w": w, "ws": ws, "wz": np.zeros(8, np.int8), "b": biases[0], "bs": ws * np.float32(0.03), "v": v,
+        "vs": np.float32(np.abs(v).max() / top), "vb": bias, "l": linear, "ls": ls, "lz": np.zeros(5, np.int8),
+        "lb": biases[1], "lbs": ls * np.float32(0.03), "lbz": np.zeros(5, np.int32)}, _behind(step, np.abs(linear) @ np.abs(v), 1)
+
+
 def _modelopt():
     """NVIDIA's tools: symmetric int8 for inputs and weights of products alone; normalizations, sums and results stay
     floats, and every reader has a QuantizeLinear of its own."""
@@ -190,7 +220,11 @@ def _between_floats():
 SPELLINGS = {
     "torch fake quantize": _torch, "torch converted": _torch_converted, "torch pt2e": _pt2e,
     "tensorflow through tf2onnx": _tensorflow, "brevitas": _brevitas, "brevitas of 4 bits": lambda: _brevitas(4),
-    "brevitas with parameters as inputs": _brevitas_inputs, "modelopt": _modelopt, "between floats": _between_floats}
+    "brevitas with parameters as inputs": _brevitas_inputs,
+    "brevitas with floats of 8 bits": lambda: _brevitas_floats(8),
+    "brevitas with floats of 4 bits": lambda: _brevitas_floats(4),
+    "brevitas with floats of 2 bits": lambda: _brevitas_floats(2),
+    "modelopt": _modelopt, "between floats": _between_floats}
 
 
 def spelling(name, opset=19):
