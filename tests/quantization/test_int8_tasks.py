@@ -18,7 +18,7 @@ def figures(task, *arguments):
 
 
 def test_magika_labels_files_as_before():
-    (row,) = figures("magika", "--files", "60", "--forms", "QDQ")
+    (row,) = figures("magika", "--files", "300", "--forms", "QDQ")
     assert row["same"] >= 0.98 * row["of"] and row["labels"] >= 5 and row["smaller"] > 3.3, row
 
 
