@@ -115,8 +115,8 @@ def must(*argv, cwd=None, env=None, timeout=1800, stderr=False):
 
 
 def make_venv(place, *requirements):
-    """A virtual environment in `place`/venv with these packages; gives its Python. uv makes it where the machine has uv:
-    environments then share the files of their packages, of which torch brings 6 GB."""
+    """A virtual environment in `place`/venv with these packages; gives its Python. Where the machine has uv, uv
+    makes it: environments then share the files of their packages, of which torch brings 6 GB."""
     python = place / "venv/bin/python"
     if shutil.which("uv"):
         must("uv", "venv", "-q", "--clear", "--seed", "--python", sys.executable, place / "venv")
