@@ -30,7 +30,7 @@ def normal(*shape):
 
 
 def attempt(name, export, path, feeds, call):
-    """Exports and compares. What cannot be exported, or does not load in ONNX Runtime, gives no line, and so no test."""
+    """Exports and compares. What does not export, or not load in ONNX Runtime, gives no line, and so no test."""
     try:
         export(path)
         expected = call()
@@ -243,7 +243,8 @@ def with_jax(folder):
         return jax.lax.cond(x.sum() > 0, lambda v: v * 2, lambda v: v - 1, x), jnp.where(x > 0, x, jnp.exp(x))
 
     def sorted_sums(x):
-        return jnp.sort(x, 1), jnp.cumsum(x, axis=0), jnp.argmax(x, 1), jnp.einsum("ij,kj->ik", x, x), jnp.clip(x, -1, 0.5)
+        return (jnp.sort(x, 1), jnp.cumsum(x, axis=0), jnp.argmax(x, 1), jnp.einsum("ij,kj->ik", x, x),
+                jnp.clip(x, -1, 0.5))
 
     cases = [("block", Block(), [(2, 7, 32)]), ("pictures", Pictures(), [(2, 16, 16, 3)]), ("scan", scanned, [(6, 4)]),
              ("loop", looped, [(3, 5)]), ("cond", chosen, [(3, 4)]), ("sorts", sorted_sums, [(4, 6)])]
