@@ -4,6 +4,8 @@
     session = sardonyx.InferenceSession("model.onnx")
     outputs = session.run(None, {"x": np.zeros((1, 3), np.float32)})
 """
+from importlib import import_module as _import_module
+
 from sardonyx import missing as _missing
 from sardonyx._core import (
     EngineError,
@@ -22,9 +24,6 @@ from sardonyx._core import (
     NotImplemented,  # noqa: A004  (the peer's name)
     RuntimeException,
 )
-from sardonyx.adapters import LoraAdapter
-from sardonyx.allocators import OrtArenaCfg, create_and_register_allocator, create_and_register_allocator_v2
-from sardonyx.compile import ModelCompiler, OrtEpContextData, OrtEpContextDataBuffer, OrtExternalInitializerInfo
 from sardonyx.devices import (
     OrtDevice,
     OrtEpDevice,
@@ -35,23 +34,8 @@ from sardonyx.devices import (
     register_execution_provider_library,
     unregister_execution_provider_library,
 )
-from sardonyx.enumerations import (
-    ExecutionMode,
-    ExecutionOrder,
-    GraphOptimizationLevel,
-    OrtAllocatorType,
-    OrtCompileApiFlags,
-    OrtDeviceMemoryType,
-    OrtDeviceVendorId,
-    OrtExecutionProviderDevicePolicy,
-    OrtHardwareDeviceType,
-    OrtMemoryInfoDeviceType,
-    OrtMemType,
-    OrtSparseFormat,
-)
 from sardonyx.inference import (
     InferenceSession,
-    IOBinding,
     ModelMetadata,
     OrtEpAssignedNode,
     OrtEpAssignedSubgraph,
@@ -95,6 +79,29 @@ __all__ = [
     "set_default_logger_verbosity", "set_global_thread_pool_sizes", "set_seed", "unregister_execution_provider_library",
 ]
 
+# What most programs do without: imported when it is first used, as it takes as long to import as all the rest.
+_LATER = {
+    "adapters": ("LoraAdapter",),
+    "allocators": ("OrtArenaCfg", "create_and_register_allocator", "create_and_register_allocator_v2"),
+    "binding": ("IOBinding",),
+    "compile": ("ModelCompiler", "OrtEpContextData", "OrtEpContextDataBuffer", "OrtExternalInitializerInfo"),
+    "enumerations": (
+        "ExecutionMode", "ExecutionOrder", "GraphOptimizationLevel", "OrtAllocatorType", "OrtCompileApiFlags",
+        "OrtDeviceMemoryType", "OrtDeviceVendorId", "OrtExecutionProviderDevicePolicy", "OrtHardwareDeviceType",
+        "OrtMemoryInfoDeviceType", "OrtMemType", "OrtSparseFormat",
+    ),
+}
+_MODULE_OF = {name: module for module, names in _LATER.items() for name in names}
+
 
 def __getattr__(name):
-    _missing.refuse("sardonyx", name, _missing.PACKAGE)
+    if name in _LATER:
+        return _import_module(f"sardonyx.{name}")
+    if name not in _MODULE_OF:
+        _missing.refuse("sardonyx", name, _missing.PACKAGE)
+    value = globals()[name] = getattr(_import_module(f"sardonyx.{_MODULE_OF[name]}"), name)
+    return value
+
+
+def __dir__():
+    return sorted({*globals(), *_LATER, *_MODULE_OF})

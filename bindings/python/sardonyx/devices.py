@@ -2,13 +2,6 @@
 import os
 
 from sardonyx import _core
-from sardonyx.enumerations import (
-    OrtAllocatorType,
-    OrtDeviceMemoryType,
-    OrtHardwareDeviceType,
-    OrtMemoryInfoDeviceType,
-    OrtMemType,
-)
 
 _CPU, _GPU, _FPGA, _NPU = range(4)  # OrtMemoryInfoDeviceType
 # The kind and the vendor that a name implies.
@@ -18,7 +11,7 @@ _NAMES = {"cpu": (_CPU, 0), "gpu": (_GPU, 0), "cuda": (_GPU, 0x10de), "webgpu": 
 PROVIDERS_OF_ONNX_RUNTIME = ("NvTensorRTRTX", "Tensorrt", "CUDA", "MIGraphX", "OpenVINO", "Dnnl", "VitisAI", "QNN",
                              "Nnapi", "VSINPU", "Js", "CoreML", "ACL", "Dml", "Rknpu", "WebNN", "WebGpu", "Xnnpack",
                              "CANN", "Azure", "CPU")
-HOST = (int(OrtMemoryInfoDeviceType.CPU), 0, 0, int(OrtDeviceMemoryType.DEFAULT))
+HOST = (_CPU, 0, 0, 0)  # the last one: OrtDeviceMemoryType.DEFAULT
 
 
 def _numbers_of(name):
@@ -50,7 +43,7 @@ def _first_of(device, *names):
 
 def place_of_memory(info):
     """The same of an OrtMemoryInfo."""
-    if info.device_type == OrtMemoryInfoDeviceType.CPU:
+    if info.device_type == _CPU:
         return HOST
     return int(info.device_type), info.device_vendor_id, info.device_id, int(info.device_mem_type)
 
@@ -94,19 +87,23 @@ class OrtMemoryInfo:
     __slots__ = ("name", "allocator_type", "device_id", "mem_type", "device_type", "device_vendor_id",
                  "device_mem_type")
 
-    def __init__(self, name, allocator_type, device_id, mem_type, *, device_type=OrtMemoryInfoDeviceType.CPU,
-                 device_vendor_id=0, device_mem_type=OrtDeviceMemoryType.DEFAULT):
+    def __init__(self, name, allocator_type, device_id, mem_type, *, device_type=_CPU, device_vendor_id=0,
+                 device_mem_type=0):
+        from sardonyx import enumerations  # here, because they are a sixth of the time of `import sardonyx`
+
         self.name = name
-        self.allocator_type = OrtAllocatorType(allocator_type)
+        self.allocator_type = enumerations.OrtAllocatorType(allocator_type)
         self.device_id = device_id
-        self.mem_type = OrtMemType(mem_type)
-        self.device_type = OrtMemoryInfoDeviceType(device_type)
+        self.mem_type = enumerations.OrtMemType(mem_type)
+        self.device_type = enumerations.OrtMemoryInfoDeviceType(device_type)
         self.device_vendor_id = device_vendor_id
-        self.device_mem_type = OrtDeviceMemoryType(device_mem_type)
+        self.device_mem_type = enumerations.OrtDeviceMemoryType(device_mem_type)
 
     @staticmethod
     def create_v2(name, device_type, vendor_id, device_id, device_mem_type, alignment, allocator_type):  # noqa: ARG004
         """`alignment` is in bytes; the allocator of this build always aligns to 64 bytes."""
+        from sardonyx.enumerations import OrtDeviceMemoryType, OrtMemType
+
         reached = OrtDeviceMemoryType(device_mem_type) == OrtDeviceMemoryType.HOST_ACCESSIBLE
         kind = OrtMemType.CPU_OUTPUT if reached else OrtMemType.DEFAULT
         return OrtMemoryInfo(name, allocator_type, device_id, kind, device_type=device_type,
@@ -123,6 +120,8 @@ class OrtHardwareDevice:
     __slots__ = ("_handle", "type", "vendor", "vendor_id", "device_id", "metadata")
 
     def __init__(self, values):
+        from sardonyx.enumerations import OrtHardwareDeviceType
+
         self._handle = values["handle"]
         self.type = OrtHardwareDeviceType(values["type"])
         self.vendor = values["vendor"]

@@ -1,12 +1,11 @@
 """InferenceSession, with the methods of onnxruntime's, implemented with the C interface."""
 import contextlib
 import os
-import threading
 import weakref
+from _thread import allocate_lock  # the module threading would take a tenth of the time of `import sardonyx`
 from collections.abc import Sequence
 
 from sardonyx import _core, missing
-from sardonyx.binding import IOBinding
 from sardonyx.devices import OrtEpDevice, OrtMemoryInfo, device_of_provider, place_of
 from sardonyx.options import STRICT_PROVIDERS, RunOptions, SessionOptions
 from sardonyx.process import get_available_providers
@@ -116,7 +115,7 @@ def _missing(providers, may_fall_back, strict):
     return {name: f"expected one of {available}" for name in absent}
 
 
-_from_bytes, _from_bytes_lock = weakref.WeakSet(), threading.Lock()
+_from_bytes, _from_bytes_lock = weakref.WeakSet(), allocate_lock()
 
 
 def _kept_once(session):
@@ -125,6 +124,12 @@ def _kept_once(session):
         others = [other._model for other in _from_bytes]
         _from_bytes.add(session)
     return next((model for model in others if model == session._model), session._model)
+
+
+def _start(work):
+    import threading
+
+    threading.Thread(target=work, name="sardonyx run_async").start()
 
 
 def _names(output_names):
@@ -152,7 +157,7 @@ class InferenceSession:
 
     _sess = property(lambda self: self)  # in ONNX Runtime a session of the extension module
     _strict_providers = True  # unless the entry STRICT_PROVIDERS of the session's options says otherwise
-    _binding_class = IOBinding
+    _binding_class = None  # IOBinding, unless a class below says otherwise
     _dicts_are_of_floats = False  # whether a dict is taken for a map to floats, whatever the model declares
 
     def __init__(self, path_or_bytes, sess_options=None, providers=None, provider_options=None, **kwargs):
@@ -326,7 +331,7 @@ class InferenceSession:
                 outputs, error = [], str(failure)
             callback(outputs, user_data, error)
 
-        threading.Thread(target=work, name="sardonyx run_async").start()
+        _start(work)
         return None
 
     async def _run_awaited(self, output_names, input_feed, run_options):
@@ -348,7 +353,7 @@ class InferenceSession:
             with contextlib.suppress(RuntimeError):  # the loop was closed: nobody waits any longer
                 loop.call_soon_threadsafe(settle, *outcome)
 
-        threading.Thread(target=work, name="sardonyx run_async").start()
+        _start(work)
         try:
             return await result
         except asyncio.CancelledError:
@@ -356,7 +361,9 @@ class InferenceSession:
             raise
 
     def io_binding(self):
-        return self._binding_class(self)
+        from sardonyx.binding import IOBinding  # here, because few programs need it
+
+        return (self._binding_class or IOBinding)(self)
 
     def run_with_iobinding(self, iobinding, run_options=None):
         if iobinding._session is not self:
@@ -366,6 +373,8 @@ class InferenceSession:
     def run_with_ortvaluevector(self, run_options, feed_names, feeds, fetch_names, fetches, fetch_devices):
         """Like `run_with_ort_values`, but appends the results, each on the device (an OrtDevice) at its place in
         `fetch_devices`, to `fetches`."""
+        from sardonyx.binding import IOBinding
+
         binding = IOBinding(self)
         for name, value in zip(feed_names, feeds, strict=True):
             binding.bind_ortvalue_input(name, value)
@@ -472,6 +481,6 @@ class InferenceSession:
 
 
 __all__ = [
-    "IOBinding", "InferenceSession", "ModelMetadata", "OrtEpAssignedNode", "OrtEpAssignedSubgraph", "RunOptions",
+    "InferenceSession", "ModelMetadata", "OrtEpAssignedNode", "OrtEpAssignedSubgraph", "RunOptions",
     "SessionOptions",
 ]

@@ -1,7 +1,6 @@
 """The operators that ONNX and ONNX Runtime define, and the kernels of the CPU provider."""
 import enum
 import functools
-import json
 import re
 
 from sardonyx import _core
@@ -66,6 +65,8 @@ class OpSchema(_Record):
 
 @functools.cache
 def _operators():
+    import json  # here, because `import onnxruntime` imports this module, and few programs ask for operators
+
     return json.loads(_core.operators_json())
 
 

@@ -4,10 +4,7 @@ import os
 import numpy as np
 
 from sardonyx import _core, missing
-from sardonyx.adapters import LoraAdapter
-from sardonyx.compile import reader_of_data, require_callable
 from sardonyx.devices import PROVIDERS_OF_ONNX_RUNTIME, OrtEpDevice, device_of_provider
-from sardonyx.enumerations import ExecutionMode, ExecutionOrder, GraphOptimizationLevel
 from sardonyx.values import OrtValue
 
 # 1: a missing provider is an error unless the CPU is in the list; 0: the session is created without it, after a
@@ -15,11 +12,22 @@ from sardonyx.values import OrtValue
 STRICT_PROVIDERS = "sardonyx.strict_providers"
 
 
+def _member(enumeration, name):
+    """A default that is made when it is asked for, as importing enumerations takes time."""
+    def get():
+        from sardonyx import enumerations
+
+        return getattr(enumerations, enumeration)[name]
+
+    return get
+
+
 def _option(name, default, doc):
-    """A property that is passed to the C interface, and stored here for reading and pickling."""
+    """A property that is passed to the C interface, and stored here for reading and pickling. `default` is a value or a
+    function that gives it."""
 
     def get(self):
-        return self._values.get(name, default)
+        return self._values[name] if name in self._values else _value_of(default)
 
     def set_(self, value):
         value = _as_type_of(default, value)
@@ -27,6 +35,10 @@ def _option(name, default, doc):
         self._values[name] = value
 
     return property(get, set_, doc=doc)
+
+
+def _value_of(default):
+    return default() if callable(default) else default
 
 
 def _as_type_of(default, value):
@@ -43,10 +55,10 @@ def _without_effect(name, default, doc):
     """A property of ONNX Runtime that has no effect here: a value other than the default logs a warning."""
 
     def get(self):
-        return self._values.get(name, default)
+        return self._values[name] if name in self._values else _value_of(default)
 
     def set_(self, value):
-        if value != default:
+        if value != _value_of(default):
             missing.warn_not_honoured(f"{type(self).__name__}.{name} = {value!r}")
         self._values[name] = value
 
@@ -71,8 +83,9 @@ _ADDING = ("append_provider", "add_provider_for_devices")  # of the calls that o
 class SessionOptions(_Closed):
     """Options for creating sessions. They can be used for several sessions, and changed in between."""
 
-    execution_mode = _option("execution_mode", ExecutionMode.ORT_SEQUENTIAL, "ORT_SEQUENTIAL or ORT_PARALLEL")
-    graph_optimization_level = _option("graph_optimization_level", GraphOptimizationLevel.ORT_ENABLE_ALL,
+    execution_mode = _option("execution_mode", _member("ExecutionMode", "ORT_SEQUENTIAL"),
+                             "ORT_SEQUENTIAL or ORT_PARALLEL")
+    graph_optimization_level = _option("graph_optimization_level", _member("GraphOptimizationLevel", "ORT_ENABLE_ALL"),
                                        "how far the graph is optimized")
     intra_op_num_threads = _option("intra_op_num_threads", 0,
                                    "threads of one run, including the caller; 0: one per core")
@@ -91,7 +104,8 @@ class SessionOptions(_Closed):
     use_per_session_threads = _option("use_per_session_threads", True,
                                       "False: the session uses the threads of set_global_thread_pool_sizes")
     enable_mem_reuse = _without_effect("enable_mem_reuse", True, "no effect: values of a run always share memory")
-    execution_order = _without_effect("execution_order", ExecutionOrder.DEFAULT, "no effect: the order is fixed")
+    execution_order = _without_effect("execution_order", _member("ExecutionOrder", "DEFAULT"),
+                                      "no effect: the order is fixed")
 
     def __init__(self):
         self._handle = _core.SessionOptionsHandle()
@@ -226,6 +240,8 @@ class SessionOptions(_Closed):
     def set_ep_context_data_read_func(self, read_func, max_data_size):
         """Lets a function give what compiled models keep outside: it gets the name and an OrtEpContextDataBuffer, which
         it allocates, at most `max_data_size` bytes, and fills. It may be called by several threads at once."""
+        from sardonyx.compile import reader_of_data, require_callable  # here and below: few programs need it
+
         require_callable(read_func, "read_func")
         if not 0 < max_data_size < 2**64 - 1:
             raise RuntimeError(f"max_data_size: expected a size of at least 1 byte, found {max_data_size}")
@@ -302,6 +318,8 @@ class RunOptions(_Closed):
 
     def add_active_adapter(self, adapter):
         """Uses the parameters of a LoraAdapter in runs with these options; those of the last adapter come first."""
+        from sardonyx.adapters import LoraAdapter
+
         if not isinstance(adapter, LoraAdapter):
             raise TypeError(f"expected a LoraAdapter, found '{type(adapter).__name__}'")
         if adapter._handle is not None:  # one that no file was loaded into has no parameters

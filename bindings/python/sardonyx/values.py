@@ -7,7 +7,6 @@ import numpy as np
 
 from sardonyx import _core, missing
 from sardonyx.devices import HOST, place_of, place_of_memory, require_host
-from sardonyx.enumerations import OrtSparseFormat
 
 # ONNX's TensorProto.DataType and the C interface number the three newest types differently.
 _FROM_ONNX = {24: 26, 25: 24, 26: 25}
@@ -317,17 +316,20 @@ class SparseTensor:
         return cls(_core.ValueHandle.sparse_blocks([int(d) for d in dense_shape], values, number, indices))
 
     def _view(self, view, expected):
-        if self.format() != expected:
-            raise RuntimeError(f"expected a sparse tensor of format {expected.name}, found {self.format().name}")
+        found = self.format()
+        if found.name != expected:
+            raise RuntimeError(f"expected a sparse tensor of format {expected}, found {found.name}")
         return view(self._handle)
 
     def as_coo_view(self):
-        return self._view(SparseCooView, OrtSparseFormat.ORT_SPARSE_COO)
+        return self._view(SparseCooView, "ORT_SPARSE_COO")
 
     def values(self):
         return self._handle.sparse_values() if self._texts is None else self._texts.astype(object)
 
     def format(self):
+        from sardonyx.enumerations import OrtSparseFormat
+
         return OrtSparseFormat(self._handle.sparse_format())
 
     def dense_shape(self):
@@ -340,10 +342,10 @@ class SparseTensor:
         return "cpu"
 
     def as_csrc_view(self):
-        return self._view(SparseCsrView, OrtSparseFormat.ORT_SPARSE_CSRC)
+        return self._view(SparseCsrView, "ORT_SPARSE_CSRC")
 
     def as_blocksparse_view(self):
-        return self._view(SparseBlockSparseView, OrtSparseFormat.ORT_SPARSE_BLOCK_SPARSE)
+        return self._view(SparseBlockSparseView, "ORT_SPARSE_BLOCK_SPARSE")
 
     def to_cuda(self, ort_device):
         """An error: no build of this library has CUDA, which a plug-in may have."""
