@@ -52,7 +52,7 @@ class Replaced(sardonyx.InferenceSession):
 def install():
     """Programs that import onnxruntime get Sardonyx with such sessions."""
     module = types.ModuleType("onnxruntime")
-    module.__dict__.update({name: value for name, value in vars(sardonyx).items() if not name.startswith("__")})
+    module.__dict__.update({name: getattr(sardonyx, name) for name in dir(sardonyx) if not name.startswith("__")})
     module.InferenceSession, module.__version__ = Replaced, sardonyx.__version__
     sys.modules["onnxruntime"] = module
 
