@@ -135,7 +135,8 @@ std::string_view Message::Packed(pbf_wire_type element) {
 void Message::AppendInts(std::vector<std::int64_t>& to) {
   if (reader_.wire_type() == pbf_wire_type::varint) return to.push_back(Int());
   const std::string_view packed = PackedVarints();
-  to.reserve(to.size() + CountVarints(packed, *this, "field " + std::to_string(tag_)));
+  const std::size_t count = CountVarints(packed, *this, "field " + std::to_string(tag_));
+  if (to.empty()) to.reserve(count);  // of a list in many parts, each would copy all before it
   ForEachVarint(packed, [&](std::uint64_t v) { to.push_back(static_cast<std::int64_t>(v)); });
 }
 
