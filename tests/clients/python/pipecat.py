@@ -13,6 +13,7 @@ def install(place):
 
 def run(place, side):
     # Its second model is quantized: ONNX Runtime's own results at two optimization levels differ by 0.01 where the
-    # processor has VNNI, and by 0.03 where it has not, since there its products of bytes saturate.
+    # processor has VNNI, and by 0.03 where it has not, probably since its products of
+    # bytes saturate there.
     return compare_printed(place, side, place / "venv/bin/python", "-W", "ignore",
                            PROGRAMS / "python/pipecat_program.py", cwd=place, tolerance=5e-2)
