@@ -35,7 +35,7 @@ def install():
     if "onnxruntime" in sys.modules:
         raise RuntimeError("expected to come before any import of onnxruntime, but it is already imported")
     module = types.ModuleType("onnxruntime", __doc__)
-    module.__dict__.update({name: value for name, value in vars(sardonyx).items() if not name.startswith("__")})
+    module.__dict__.update({name: getattr(sardonyx, name) for name in dir(sardonyx) if not name.startswith("__")})
     module.__version__ = sardonyx.__version__
     module.InferenceSession = TimedSession
     sys.modules["onnxruntime"] = module

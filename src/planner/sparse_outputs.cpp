@@ -10,8 +10,7 @@ namespace sardonyx::planner {
 namespace {
 
 bool IsSparseConstant(const Graph& graph, const ValueInfo& value) {
-  if (value.initializer) return value.initializer->sparse.has_value() && !value.is_input;
-  if (value.producer == kNoNode) return false;
+  if (value.type.kind != TypeKind::kSparseTensor || value.producer == kNoNode) return false;
   const Node& node = graph.node(value.producer);
   return node.op_type == "Constant" && node.domain.empty() && node.FindAttribute("sparse_value") != nullptr;
 }

@@ -1,5 +1,5 @@
-// planner/sparse_outputs.h - constants that a model holds in a sparse form and gives out: their runs give sparse
-// tensors, as in ONNX Runtime, whatever the model declares. Nodes read the dense form.
+// planner/sparse_outputs.h - constants in a sparse form that a model gives out as sparse tensors: its runs give such.
+// Nodes read the dense form. (ONNX Runtime also gives a sparse tensor where the model declares a dense one.)
 #pragma once
 
 #include <vector>
@@ -9,10 +9,10 @@
 
 namespace sardonyx::planner {
 
-// By output of the graph, whether it is such a constant: an initializer that nobody can replace, or a Constant node.
-// Empty if there is none.
+// By output of the graph, whether it is a Constant node's sparse value that is declared as a sparse tensor. Empty if
+// there is none.
 std::vector<bool> FindSparseOutputs(const Graph& graph);
-// Such outputs may be declared as sparse tensors; the graph that runs has tensors there.
+// The graph that runs has tensors there.
 void DeclareDense(Graph& graph, const std::vector<bool>& outputs);
 // The elements other than zero, in COO form with linear indices [nnz]. `dense`: a tensor of numbers on the host.
 SparseTensor ToSparse(const Tensor& dense);
