@@ -178,7 +178,8 @@ def _brevitas_floats(bits):
     return text, {
         "w": w, "ws": ws, "wz": np.zeros(8, np.int8), "b": biases[0], "bs": ws * np.float32(0.03), "v": v,
         "vs": np.float32(np.abs(v).max() / top), "vb": bias, "l": linear, "ls": ls, "lz": np.zeros(5, np.int8),
-        "lb": biases[1], "lbs": ls * np.float32(0.03), "lbz": np.zeros(5, np.int32)}, _behind(step, np.abs(linear) @ np.abs(v), 1)
+        "lb": biases[1], "lbs": ls * np.float32(0.03),
+        "lbz": np.zeros(5, np.int32)}, _behind(step, np.abs(linear) @ np.abs(v), 1)
 
 
 def _modelopt():
