@@ -27,7 +27,7 @@ std::vector<bool> FindSparseOutputs(const Graph& graph) {
 void DeclareDense(Graph& graph, const std::vector<bool>& outputs) {
   for (std::size_t k = 0; k < outputs.size(); ++k) {
     Type& type = graph.value(graph.outputs[k]).type;
-    if (outputs[k] && type.kind == TypeKind::kSparseTensor) type.kind = TypeKind::kTensor;
+    if (outputs[k]) type.kind = TypeKind::kTensor;
   }
 }
 

@@ -338,12 +338,13 @@ void Session::Run(const RunOptions& run_options, std::span<const std::size_t> in
   }
 }
 
-// Tensors of the caller stay dense.
+// Tensors of the caller, and those on devices, stay dense.
 void Session::GiveSparse(std::span<const std::size_t> indices, std::span<Value> outputs,
                          const std::vector<OutputTarget>& targets) const {
   for (std::size_t k = 0; k < indices.size(); ++k) {
     const std::size_t i = indices[k];
-    if (i < sparse_outputs_.size() && sparse_outputs_[i] && targets[i].value != nullptr)
+    if (i < sparse_outputs_.size() && sparse_outputs_[i] && targets[i].value != nullptr && outputs[k].is_tensor() &&
+        outputs[k].tensor().device().IsHost())
       outputs[k] = planner::ToSparse(outputs[k].tensor());
   }
 }

@@ -188,6 +188,7 @@ std::shared_ptr<Session> Session::Derive(const std::vector<std::string>& names) 
   session->model_ = model_;
   session->options_ = options_;
   session->run_limits_ = run_limits_;
+  session->sparse_outputs_ = sparse_outputs_;
   session->logger_ = logger_;
   session->providers_ = providers_;
   session->threads_ = threads_;
