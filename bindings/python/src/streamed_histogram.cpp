@@ -72,13 +72,22 @@ void PlainBins(const float* x, std::size_t count, float scale_below, float scale
                                       std::int32_t* bins) {
   BinsOf(x, count, scale_below, scale_above, bins);
 }
-const bool kIsWide = __builtin_cpu_supports("avx2");
-const auto kEnds = kIsWide ? WideEnds : PlainEnds;
-const auto kBinsOf = kIsWide ? WideBins : PlainBins;
-#else
-const auto kEnds = PlainEnds;
-const auto kBinsOf = PlainBins;
 #endif
+
+// The loops for this machine.
+struct Loops {
+  decltype(&PlainEnds) ends = PlainEnds;
+  decltype(&PlainBins) bins = PlainBins;
+};
+
+const Loops& TheLoops() {
+#if defined(__x86_64__) && defined(__GNUC__)
+  static const Loops loops = __builtin_cpu_supports("avx2") ? Loops{WideEnds, WideBins} : Loops{};
+#else
+  static const Loops loops;
+#endif
+  return loops;
+}
 
 // Bin i becomes what 2 i and 2 i + 1 were, counted from the middle; `step` leads away from it.
 void MergePairs(std::int64_t* first, std::ptrdiff_t step) {
@@ -103,7 +112,8 @@ void StreamedHistogram::Add(const float* x, std::size_t count) {
 }
 
 void StreamedHistogram::AddPart(const float* x, std::size_t count) {
-  Ends ends = kEnds(x, count);
+  const auto ends_of = TheLoops().ends;
+  Ends ends = ends_of(x, count);
   low_ = std::min(low_, ends.low), high_ = std::max(high_, ends.high);
   smallest_ = std::min(smallest_, ends.smallest);
   std::array<float, kPart> finite;
@@ -114,7 +124,7 @@ void StreamedHistogram::AddPart(const float* x, std::size_t count) {
       infinite_below_ += x[i] == -kInfinity ? 1 : 0;
     }
     x = finite.data(), count = kept;
-    ends = kEnds(x, count);
+    ends = ends_of(x, count);
   }
   if (count == 0) return;
   if (-ends.low > reach_below_ || ends.high > reach_above_) {
@@ -133,11 +143,12 @@ void StreamedHistogram::Count(const float* x, std::size_t count) {
   const float scale_above = reach_above_ > 0 ? static_cast<float>(kSide) / reach_above_ : 0;
   if (pending_ + count > kMostPending) Flush();
   pending_ += count;
+  const auto bins_of = TheLoops().bins;
   std::uint32_t* first = tables_[0].data();
   std::uint32_t* second = tables_[1].data();
   for (std::size_t start = 0; start < count; start += kBlock) {
     const std::size_t size = std::min(kBlock, count - start);
-    kBinsOf(x + start, size, scale_below, scale_above, bins.data());
+    bins_of(x + start, size, scale_below, scale_above, bins.data());
     std::size_t i = 0;
     for (; i + 2 <= size; i += 2) {
       std::uint64_t pair;  // one load is cheaper than two
