@@ -236,6 +236,10 @@ void UnreservePages(void* begin, std::size_t size) noexcept { munmap(begin, size
 
 void PreferHugePages(void* begin, std::size_t size) noexcept { static_cast<void>(madvise(begin, size, MADV_HUGEPAGE)); }
 
+void AvoidHugePages(void* begin, std::size_t size) noexcept {
+  static_cast<void>(madvise(begin, size, MADV_NOHUGEPAGE));
+}
+
 void DropPages(void* begin, std::size_t size) noexcept {
   const auto address = reinterpret_cast<std::uintptr_t>(begin);
   const std::uintptr_t first = (address + kPage - 1) / kPage * kPage, end = (address + size) / kPage * kPage;
@@ -253,6 +257,7 @@ void* TakeKeptZeroPageBlock(std::size_t /*size*/) noexcept { return nullptr; }
 void* ReservePages(std::size_t /*size*/) noexcept { return nullptr; }
 void UnreservePages(void* /*begin*/, std::size_t /*size*/) noexcept {}
 void PreferHugePages(void* /*begin*/, std::size_t /*size*/) noexcept {}
+void AvoidHugePages(void* /*begin*/, std::size_t /*size*/) noexcept {}
 void DropPages(void* /*begin*/, std::size_t /*size*/) noexcept {}
 void ReturnPageBlock(void* /*data*/) noexcept {}
 std::size_t KeptPageBlocks() noexcept { return 0; }

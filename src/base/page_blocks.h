@@ -36,6 +36,9 @@ void* ReservePages(std::size_t size) noexcept;
 void UnreservePages(void* begin, std::size_t size) noexcept;
 // Asks the system to take huge pages for a range: touching 512 small ones takes four times as long. A hint.
 void PreferHugePages(void* begin, std::size_t size) noexcept;
+// Takes that back: otherwise the system fills the gaps that DropPages leaves, to make huge pages of what is around
+// them.
+void AvoidHugePages(void* begin, std::size_t size) noexcept;
 // Gives the memory of the whole pages in a range back; they are zeros again.
 void DropPages(void* begin, std::size_t size) noexcept;
 

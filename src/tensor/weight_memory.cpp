@@ -14,7 +14,7 @@
 namespace sardonyx {
 namespace {
 
-constexpr std::size_t kAlignment = 64;
+constexpr std::size_t kPage = 4096;
 constexpr std::size_t kLeast = std::size_t{16} << 10;  // smaller ones are left to the heap
 constexpr std::size_t kMost = std::size_t{32} << 20;   // larger ones are blocks of their own
 constexpr std::size_t kRange = std::size_t{64} << 20;  // a power of two
@@ -25,12 +25,14 @@ constexpr std::size_t kMostHuge = std::size_t{128} << 20;
 
 std::size_t RoundUp(std::size_t size, std::size_t step) { return (size + step - 1) / step * step; }
 
-// Lies at the beginning of its addresses.
-struct alignas(kAlignment) Range {
-  std::size_t next = sizeof(Range);  // where the next part will lie
-  std::size_t parts = 0;             // in use
-  std::size_t huge = 0;              // where the huge pages end that were asked for
+// Lies at the beginning of its addresses. Parts are whole pages: one that two parts share could not be given back.
+struct Range {
+  std::size_t next = kPage;     // where the next part will lie
+  std::size_t touched = kPage;  // where the memory ends that parts have had; what follows are zeros that take no memory
+  std::size_t parts = 0;        // in use
+  std::size_t huge = 0;         // where the huge pages end that were asked for
 };
+static_assert(sizeof(Range) <= kPage);
 
 std::byte* BytesOf(Range* range) { return reinterpret_cast<std::byte*>(range); }
 
@@ -47,6 +49,7 @@ class Ranges {
     used_ += size;
     if (used_ >= kMany && used_ <= kMostHuge) PreferHugePagesTo(current_->next + size);
     current_->next += size;
+    current_->touched = std::max(current_->touched, current_->next);
     ++current_->parts;
     return data;
   }
@@ -59,15 +62,30 @@ class Ranges {
     if (--range->parts == 0) {
       if (range == current_) current_ = nullptr;
       UnreservePages(range, kRange);
-    } else if (range == current_ && offset + size == range->next && size <= kHugePage) {
-      std::memset(data, 0, size);  // weights that another session has, too, are freed right after they were packed
-      range->next = offset;
+    } else if (range == current_ && offset + size == range->next) {
+      TakeBack(range, offset);
     } else {
-      DropPages(data, size);
+      Drop(range, offset, offset + size);
     }
   }
 
  private:
+  // The last part: weights that another session has, too, are freed right after they were packed.
+  static void TakeBack(Range* range, std::size_t offset) {
+    if (range->touched - offset > kHugePage) {
+      Drop(range, offset, range->touched);
+      range->touched = offset;
+    } else {
+      std::memset(BytesOf(range) + offset, 0, range->next - offset);
+    }
+    range->next = offset;
+  }
+
+  static void Drop(Range* range, std::size_t begin, std::size_t end) {
+    AvoidHugePages(range, RoundUp(range->touched, kHugePage));
+    DropPages(BytesOf(range) + begin, end - begin);
+  }
+
   void PreferHugePagesTo(std::size_t end) {
     const std::size_t first = std::max(current_->huge, RoundUp(current_->next, kHugePage));
     current_->huge = std::max(current_->huge, RoundUp(end, kHugePage));
@@ -89,10 +107,10 @@ Ranges& TheRanges() {
 
 bool IsWeightMemory(std::size_t size) noexcept { return size >= kLeast && size <= kMost; }
 
-void* AllocateWeightMemory(std::size_t size) noexcept { return TheRanges().Allocate(RoundUp(size, kAlignment)); }
+void* AllocateWeightMemory(std::size_t size) noexcept { return TheRanges().Allocate(RoundUp(size, kPage)); }
 
 void FreeWeightMemory(void* data, std::size_t size) noexcept {
-  if (data != nullptr) TheRanges().Free(data, RoundUp(size, kAlignment));
+  if (data != nullptr) TheRanges().Free(data, RoundUp(size, kPage));
 }
 
 }  // namespace sardonyx

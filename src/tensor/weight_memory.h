@@ -11,7 +11,7 @@ namespace sardonyx {
 // Whether weights of this size should be allocated here.
 bool IsWeightMemory(std::size_t size) noexcept;
 
-// `size` bytes, zeros, at 64-byte alignment; nullptr if there is no memory, as always on systems without the page
+// `size` bytes, zeros, at the beginning of a page; nullptr if there is no memory, as always on systems without the page
 // blocks of base/page_blocks.h. Thread-safe, also after fork.
 void* AllocateWeightMemory(std::size_t size) noexcept;
 void FreeWeightMemory(void* data, std::size_t size) noexcept;

@@ -85,10 +85,37 @@ TEST(WeightMemory, AFreedPartGivesItsMemoryBackWhileItsNeighboursStay) {
     if (!before) GTEST_SKIP() << "the system does not tell what is resident";
     EXPECT_GT(*before, kSize - 100 * kKilo);
     parts[i].reset();
-    EXPECT_LT(ResidentBytes(data, kSize).value_or(kSize), 100 * kKilo);
+    EXPECT_EQ(ResidentBytes(data, kSize).value_or(kSize), 0u);
     EXPECT_EQ(parts[i - 1]->data()[kSize - 1], 1);
     EXPECT_EQ(parts[i + 1]->data()[0], 1);
   }
+}
+
+TEST(WeightMemory, PartsThatAreFreedFromTheLastOnGiveTheirMemoryBack) {
+  if (!IsThere()) GTEST_SKIP() << "no page blocks here";
+  const Part stays(kMega);
+  std::vector<std::unique_ptr<Part>> parts;
+  for (int i = 0; i < 200; ++i) parts.push_back(std::make_unique<Part>(50 * kKilo + 1));
+  const unsigned char* const first = parts.front()->data();
+  const auto size = static_cast<std::size_t>(parts.back()->data() - first);
+  while (!parts.empty()) parts.pop_back();
+  const std::optional<std::size_t> after = ResidentBytes(first, size);
+  if (!after) GTEST_SKIP() << "the system does not tell what is resident";
+  EXPECT_LE(*after, 2 * kMega);
+  parts.push_back(std::make_unique<Part>(3 * kMega));  // the same place: zeros
+  EXPECT_EQ(parts.front()->data(), first);
+}
+
+TEST(WeightMemory, SmallNeighboursThatAreFreedLeaveNothing) {
+  if (!IsThere()) GTEST_SKIP() << "no page blocks here";
+  std::vector<std::unique_ptr<Part>> parts;
+  for (int i = 0; i < 200; ++i) parts.push_back(std::make_unique<Part>(17 * kKilo));
+  const unsigned char* const first = parts[1]->data();
+  const auto size = static_cast<std::size_t>(parts[199]->data() - first);
+  for (std::size_t i = 1; i < 199; ++i) parts[i].reset();
+  const std::optional<std::size_t> after = ResidentBytes(first, size);
+  if (!after) GTEST_SKIP() << "the system does not tell what is resident";
+  EXPECT_EQ(*after, 0u);
 }
 
 TEST(WeightMemory, ThreadsNeverGetTheSamePart) {
