@@ -115,14 +115,16 @@ Shape ResolveReshape(Dims from, Shape target, bool allow_zero) {
   }
   const std::int64_t rest = ElementCount(target);
   if (inferred) {
-    // Beside a 0 that is meant, ONNX Runtime infers the -1 from the other dimensions of both. The text forbids it.
+    // Beside a 0 that is meant, ONNX Runtime infers the -1 from the other dimensions of both; the text forbids it.
+    // Beside one that is copied from the input, it is 0.
     const bool meant = allow_zero && rest == 0;
-    const std::int64_t left = meant ? NonZeroCount(from) : count, divisor = meant ? NonZeroCount(target) : rest;
-    if (rest == 0 ? count != 0 || left % divisor != 0 : count % rest != 0) {
+    const std::int64_t left = meant ? NonZeroCount(from) : count;
+    const std::int64_t divisor = meant ? NonZeroCount(target) : std::max<std::int64_t>(rest, 1);
+    if ((rest == 0 && count != 0) || left % divisor != 0) {
       Fail(Code::kInvalidArgument, "cannot infer the -1 of shape ", ToText(asked), " for an input of shape ",
            ToText(from), " (", count, " elements)");
     }
-    target[*inferred] = meant ? left / divisor : rest == 0 ? 0 : count / rest;
+    target[*inferred] = left / divisor;
   } else if (rest != count) {
     Fail(Code::kInvalidArgument, "expected a shape of ", count, " elements for an input of shape ", ToText(from),
          ", found ", ToText(asked), " (", rest, " elements)");

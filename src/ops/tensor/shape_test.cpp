@@ -26,6 +26,7 @@ TEST(ShapeOps, ReshapeResolvesZeroAndMinusOne) {
   const Tensor empty(DType::kFloat, Shape{0, 3});
   EXPECT_EQ(ShapeOf(EvaluateOp({"Reshape", 14, {empty, Ints({3, 0})}, {{"allowzero", std::int64_t{1}}}})),
             (Shape{3, 0}));
+  EXPECT_EQ(ShapeOf(EvaluateOp({"Reshape", 14, {empty, Ints({0, 0, -1})}})), (Shape{0, 3, 0}));
   EXPECT_EQ(ShapeOf(EvaluateOp({"Reshape", 14, {Tensor::Scalar(1.0f), Ints({})}})), (Shape{}));
 }
 
