@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "ops/own_domain.h"
 #include "ops/schema/schema.h"
 
 namespace sardonyx::ops {
@@ -170,6 +171,17 @@ const Tensor* Canonical::Constant(const Graph& graph, std::size_t i) const {
   return i < n.inputs.size() && n.inputs[i] != kNoValue ? graph.value(n.inputs[i]).constant() : nullptr;
 }
 
+namespace {
+
+// Passes may count the inputs of the standard's and of ONNX Runtime's operators, so none without a name is at the end.
+// Kernels of custom operators count those, too.
+void DropEmptyInputs(Node& node) {
+  if (node.domain == kOwnDomain || NewestOpset(node.domain) == 0) return;
+  while (!node.inputs.empty() && node.inputs.back() == kNoValue) node.inputs.pop_back();
+}
+
+}  // namespace
+
 bool Canonical::HasInput(std::size_t i) const {
   if (upgraded_)
     for (const auto& entry : upgraded_->constants)
@@ -196,13 +208,12 @@ void Upgrade(Graph& graph, const Registry& registry) {
         graph.SetInput(
             id, index,
             graph.AddConstant(node.name + "_" + node.op_type + "_" + std::to_string(index), std::move(tensor)));
-      while (!graph.node(id).inputs.empty() && graph.node(id).inputs.back() == kNoValue)
-        graph.node(id).inputs.pop_back();
       if (graph.node(id).since_version == NewestVersion(*canonical.op()))
         graph.node(id).since_version = NewestVersionFor(graph, graph.node(id), *canonical.op());
     } else if (canonical.op() != nullptr) {  // one semantics for all versions of the row
       graph.node(id).since_version = NewestVersionFor(graph, graph.node(id), *canonical.op());
     }
+    if (canonical.op() != nullptr) DropEmptyInputs(graph.node(id));
     for (Graph* body : graph.node(id).Subgraphs()) Upgrade(*body, registry);
   }
   for (OpsetImport& import : graph.opset_imports)

@@ -63,6 +63,20 @@ TEST(Upgrade, LeavesNodesThatTheirVersionsSchemaDescribes) {
 }
 
 // Statistics of each element of [2], not of the one channel.
+TEST(Upgrade, InputsWithoutANameAreNotCountedAtTheEnd) {
+  const Registry registry;
+  const std::pair<std::string, std::size_t> cases[] = {{"LayerNormalization(x, s, \"\")", 2},
+                                                       {"Clip(x, \"\", \"\")", 1},
+                                                       {"Pad(x, p, \"\", \"\")", 2},
+                                                       {"Clip(x, \"\", m)", 3}};
+  for (const auto& [node, count] : cases) {
+    SCOPED_TRACE(node);
+    const Graph graph =
+        Upgraded(18, "g (float[2,3] x, float[3] s, float m, int64[4] p) => (y) { y = " + node + " }", registry);
+    EXPECT_EQ(graph.node(graph.order[0]).inputs.size(), count);
+  }
+}
+
 TEST(Upgrade, BatchNormalizationOfElementsKeepsItsMeaning) {
   const Tensor x = Tensor::Of<float>({1, 2, 3, 4}, Shape{2, 1, 2});
   const auto each = [](float a, float b) { return Tensor::Of<float>({a, b}, Shape{1, 2}); };

@@ -75,6 +75,7 @@ class Ranges {
     if (range->touched - offset > kHugePage) {
       Drop(range, offset, range->touched);
       range->touched = offset;
+      range->huge = std::min(range->huge, RoundUp(offset, kHugePage));
     } else {
       std::memset(BytesOf(range) + offset, 0, range->next - offset);
     }
