@@ -21,13 +21,13 @@ void InferArg(InferContext& c) {
   if (!c.HasRank(0)) return c.SetOutput(0, DType::kInt64);
   const std::size_t axis = AxisOf(c, c.Int("axis", 0), c.Rank(0));
   std::vector<Dim> dims = c.InputDims(0);
-  if (dims[axis].known() && dims[axis].number() == 0) {
+  const bool empty = dims[axis].known() && dims[axis].number() == 0;
+  dims[axis] = Dim(1);
+  const bool asked = std::all_of(dims.begin(), dims.end(), [](const Dim& d) { return d.known() && d.number() != 0; });
+  if (empty && asked) {
     c.Fail(Code::kInvalidArgument, "expected elements along axis ", axis, ", found ", c.InputType(0).ToText());
   }
-  if (c.Int("keepdims", 1) == 1)
-    dims[axis] = Dim(1);
-  else
-    dims.erase(dims.begin() + static_cast<std::ptrdiff_t>(axis));
+  if (c.Int("keepdims", 1) != 1) dims.erase(dims.begin() + static_cast<std::ptrdiff_t>(axis));
   c.SetOutput(0, DType::kInt64, std::move(dims));
 }
 

@@ -26,6 +26,8 @@ TEST(ArgMax, FindsTheFirstOrTheLast) {
   EXPECT_EQ(Elements<std::int64_t>(EvaluateOp({"ArgMax", 13, {Floats({1, NAN, 5})}})[0]), (Longs{1}));
   EXPECT_NE(ErrorOfOp({"ArgMax", 13, {Tensor(DType::kFloat, Shape{0})}}).find("expected elements along axis"),
             std::string::npos);
+  const Tensor nothing(DType::kFloat, Shape{0, 0});  // no result is asked for
+  EXPECT_EQ(EvaluateOp({"ArgMax", 13, {nothing}, {{"axis", std::int64_t{1}}}})[0].tensor().shape(), (Shape{0, 1}));
 }
 
 }  // namespace
