@@ -5,6 +5,7 @@
 
 #include "kernels/conv/conv.h"
 #include "kernels/conv/depthwise.h"
+#include "kernels/conv/grouped_pixels.h"
 #include "kernels/conv/implicit_gemm.h"
 #include "kernels/conv/pointwise_bf16.h"
 #include "kernels/conv/winograd.h"
@@ -144,6 +145,7 @@ void RunDense(const ConvF32Args& args, const TileF32Set& tiles, Parallel& parall
     const bool small = s.in_channels * s.out_channels < kThinSerialWork;
     return GemmF32(ThinGemm(args, s, tiles), small ? static_cast<Parallel&>(serial) : parallel, scratch);
   }
+  if (GroupedPixelsFits(s, tiles)) return GroupedPixels(args, s, tiles, parallel);
   const DenseInput input(s);
   auto* offsets = reinterpret_cast<ptrdiff_t*>(scratch);
   SetTapOffsets(s, input, offsets);
@@ -412,6 +414,7 @@ std::size_t ConvF32ScratchBytes(const ConvShape& shape, int threads, const TileF
       args.packed_weights = kGiven;
       return GemmF32ScratchBytes(ThinGemm(args, s, Tiles(tiles)), threads);
     }
+    if (GroupedPixelsFits(s, Tiles(tiles))) return 0;
     const DenseInput input(s);
     return input.OffsetBytes() + (input.in_place ? 0 : FloatBytes(input.halo.Floats()));
   }

@@ -57,6 +57,26 @@ struct DepthwiseRunArgs {
 };
 using DepthwiseRunFn = void(const DepthwiseRunArgs& args);
 
+// Rows of outputs of one group of a convolution, one vector of its channels; channels-last, three kernel columns.
+// y[r, p, j] = sum over kh, kw, c of w[kh, kw, c, j] * x[row + r * row_step + kh, column + p * column_step + kw, c],
+// where positions of x outside its rows read as 0, and outside its columns, too: one on the left, one on the right.
+inline constexpr std::int64_t kMostGroupedChannels = 64;
+struct GroupedBandArgs {
+  const float* x;  // the group's channel 0 of the first position of the image
+  std::int64_t in_rows, in_columns, in_channels;
+  std::ptrdiff_t x_row_stride, x_pixel_stride;  // floats
+  std::int64_t row, column;                     // of x, what the first tap of the first output reads
+  std::int64_t row_step;                        // the column step belongs to the function
+  const float* w;
+  std::ptrdiff_t w_tap_stride, w_channel_stride;  // floats
+  std::int64_t kernel_rows;
+  float* y;  // the first output
+  std::ptrdiff_t y_row_stride, y_pixel_stride;
+  std::int64_t rows, columns, channels;  // outputs; channels: up to a vector
+  LinearEpilogue epilogue;
+};
+using GroupedBandFn = void(const GroupedBandArgs& args);
+
 // The input transform of a row of Winograd tiles: v[p * v_plane + tile * v_row + c] for the positions p of a
 // transformed tile. Tile t reads from (row, column + t * M) on; positions of x outside its rows and columns read as 0.
 struct WinogradInArgs {
@@ -87,6 +107,7 @@ struct ConvKernels {
   // For 3, 5 or 7 kernel columns and a column step of 1 or 2; null for others.
   DepthwiseBandFn* (*depthwise_band)(std::int64_t kernel_columns, std::int64_t column_step);
   DepthwiseRunFn* depthwise_run;
+  GroupedBandFn *grouped_band1, *grouped_band2;  // column steps of 1 and 2
   // Winograd with 2 x 2 and 4 x 4 outputs a tile.
   WinogradInFn *winograd_in2, *winograd_in4;
   WinogradOutFn *winograd_out2, *winograd_out4;
@@ -97,6 +118,7 @@ struct ConvKernels {
   const ConvKernels& ConvKernelSet();                                                       \
   DepthwiseBandFn* DepthwiseBandFor(std::int64_t kernel_columns, std::int64_t column_step); \
   DepthwiseRunFn DepthwiseRun;                                                              \
+  GroupedBandFn GroupedBand1, GroupedBand2;                                                 \
   WinogradInFn WinogradIn2, WinogradIn4;                                                    \
   WinogradOutFn WinogradOut2, WinogradOut4;                                                 \
   }

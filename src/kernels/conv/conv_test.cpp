@@ -107,6 +107,18 @@ constexpr Case kCases[] = {
     {"narrow groups, uneven", 2, 24, 12, 4, {1, 6, 17}, {1, 3, 3}, {1, 2, 2}, {1, 1, 1}, {0, 1, 1}, {0, 1, 1}},
     {"groups of eight", 1, 48, 48, 6, {1, 40, 31}, {1, 3, 3}, {1, 2, 2}, {1, 1, 1}, {0, 1, 1}, {0, 1, 1}},
     {"groups of eight, batch", 3, 40, 40, 5, {1, 13, 13}, {1, 3, 3}, {1, 1, 1}, {1, 1, 1}, {0, 1, 1}, {0, 1, 1}},
+    {"groups of eight, narrow image", 2, 32, 32, 4, {1, 5, 1}, {1, 3, 3}, {1, 1, 1}, {1, 1, 1}, {0, 1, 1}, {0, 1, 1}},
+    {"groups of eight, two columns", 1, 24, 24, 3, {1, 9, 2}, {1, 3, 3}, {1, 2, 2}, {1, 1, 1}, {0, 1, 1}, {0, 1, 1}},
+    {"groups of eight at 7x7", 1, 72, 72, 9, {1, 7, 7}, {1, 3, 3}, {1, 1, 1}, {1, 1, 1}, {0, 1, 1}, {0, 1, 1}},
+    {"groups of eight, 17 columns, no pads", 1, 16, 16, 2, {1, 6, 19}, {1, 3, 3}},
+    {"groups of eight, strided, pad behind", 1, 16, 16, 2, {1, 8, 18}, {1, 3, 3}, {1, 2, 2}, {1, 1, 1}, {}, {0, 1, 1}},
+    {"groups of eight, wide pads", 1, 16, 16, 2, {1, 3, 4}, {1, 3, 3}, {1, 1, 1}, {1, 1, 1}, {0, 4, 2}, {0, 4, 2}},
+    {"groups of eight, pads above", 1, 16, 16, 2, {1, 3, 14}, {1, 3, 3}, {1, 1, 1}, {1, 1, 1}, {0, 5, 1}, {0, 4, 1}},
+    {"groups of eight, five rows", 1, 24, 24, 3, {1, 11, 29}, {1, 5, 3}, {1, 3, 1}, {1, 1, 1}, {0, 2, 1}, {0, 2, 1}},
+    {"groups of seven and six", 2, 21, 18, 3, {1, 10, 25}, {1, 3, 3}, {1, 1, 1}, {1, 1, 1}, {0, 1, 1}, {0, 1, 1}},
+    {"groups of many to eight", 1, 192, 24, 3, {1, 6, 13}, {1, 3, 3}, {1, 1, 1}, {1, 1, 1}, {0, 1, 1}, {0, 1, 1}},
+    {"groups of eight, 1-D", 2, 24, 24, 3, {1, 1, 50}, {1, 1, 3}, {1, 1, 2}, {1, 1, 1}, {0, 0, 1}, {0, 0, 1}},
+    {"groups of eight, dilated", 1, 16, 16, 2, {1, 9, 20}, {1, 3, 3}, {1, 1, 1}, {1, 1, 2}, {0, 1, 2}, {0, 1, 2}},
     {"1-D", 2, 8, 24, 1, {1, 1, 300}, {1, 1, 5}, {1, 1, 2}, {1, 1, 1}, {0, 0, 2}, {0, 0, 2}},
     {"a column", 1, 8, 24, 1, {1, 70, 1}, {1, 3, 1}, {1, 1, 1}, {1, 2, 1}, {0, 1, 0}, {0, 1, 0}},
     {"3-D", 1, 5, 10, 1, {4, 5, 6}, {3, 3, 2}, {1, 2, 1}, {1, 1, 1}, {1, 1, 0}, {1, 1, 1}},
@@ -199,14 +211,21 @@ TEST(ConvTransposeF32, EveryWayInEveryLayoutOnEveryIsa) {
 TEST(ConvF32, BitsDoNotDependOnThreads) {
   Serial serial;
   ThreeInTurn threads;
-  ConvShape s = Shape({"", 1, 40, 70, 1, {1, 40, 40}, {1, 3, 3}, {1, 1, 1}, {1, 1, 1}, {0, 1, 1}, {0, 1, 1}}, false);
-  const auto x = Random(64000, 1), w = Random(25200, 2), residual = Random(112000, 3);
-  for (const TileF32Set* set : Sets())
-    for (const ImageLayout layout : {kFirst, kLast}) {
-      s.in_layout = s.out_layout = layout;
-      EXPECT_EQ(Convolve(s, false, x, w, residual, {}, Extras::kAll, *set, serial),
-                Convolve(s, false, x, w, residual, {}, Extras::kAll, *set, threads));
-    }
+  for (const Case& c : {Case{"", 1, 40, 70, 1, {1, 40, 40}, {1, 3, 3}, {1, 1, 1}, {1, 1, 1}, {0, 1, 1}, {0, 1, 1}},
+                        Case{"", 1, 72, 72, 9, {1, 37, 37}, {1, 3, 3}, {1, 1, 1}, {1, 1, 1}, {0, 1, 1}, {0, 1, 1}}}) {
+    ConvShape s = Shape(c, false);
+    const auto count = [](int64_t channels, const Index3& size) {
+      return static_cast<std::size_t>(channels * Volume(size));
+    };
+    const auto x = Random(count(c.in_channels, s.in), 1), residual = Random(count(c.out_channels, s.out), 4);
+    const auto w = Random(count(c.in_channels / c.groups * c.out_channels, c.kernel), 2);
+    for (const TileF32Set* set : Sets())
+      for (const ImageLayout layout : {kFirst, kLast}) {
+        s.in_layout = s.out_layout = layout;
+        EXPECT_EQ(Convolve(s, false, x, w, residual, {}, Extras::kAll, *set, serial),
+                  Convolve(s, false, x, w, residual, {}, Extras::kAll, *set, threads));
+      }
+  }
 }
 
 // 1x1 kernels in bf16 are the sums of rounded numbers: of those that are bf16 already, as exact as any.

@@ -3,54 +3,13 @@
 //
 // A block holds the sums of up to 4 x 4 outputs in registers (2 x 4 where there are 16 registers), so that a loaded
 // vector of x serves all the taps that read it. Blocks at the border, and the last channels, take the masked form.
-#include "kernels/conv/conv_kernels.h"
-#include "kernels/simd/vec_f32.h"
+#include "kernels/conv/linear_ending.h"
 
 namespace sardonyx::kernels::SDX_ISA {
 namespace {
 
 constexpr int kColumns = 4;
 constexpr int kRegisterRows = kLanes == 16 ? 4 : 2;
-
-// Clamps and additions take the units that the sums need, so what does nothing is left out, and the bias is what the
-// sums start from.
-struct Ending {
-  Ending(const LinearEpilogue& linear, int64_t channel, Lanes lanes_) : e(linear), lanes(lanes_) {
-    bias = Broadcast(e.bias);
-    if (e.bias_n != nullptr) bias += Load(e.bias_n + channel, lanes);
-    bias *= Broadcast(e.bias_scale);
-  }
-  Vec Start() const { return e.alpha == 1 ? bias : Broadcast(0); }
-
-  // y[p * step] = the finished sums, p < count <= P
-  template <int P>
-  void Store(Vec (&sums)[P], int64_t count, ptrdiff_t at, ptrdiff_t step, float* y) const {
-    if (e.alpha != 1) {
-#pragma GCC unroll 8
-      for (int p = 0; p < P; ++p) sums[p] = sums[p] * Broadcast(e.alpha) + bias;
-    }
-    if (e.residual != nullptr) {
-#pragma GCC unroll 8
-      for (int p = 0; p < P; ++p)
-        if (p < count) sums[p] += Broadcast(e.beta) * Load(e.residual + at + p * step, lanes);
-    }
-    if (e.low > -__builtin_inff()) {
-#pragma GCC unroll 8
-      for (int p = 0; p < P; ++p) sums[p] = Max(Broadcast(e.low), sums[p]);
-    }
-    if (e.high < __builtin_inff()) {
-#pragma GCC unroll 8
-      for (int p = 0; p < P; ++p) sums[p] = Min(Broadcast(e.high), sums[p]);
-    }
-#pragma GCC unroll 8
-    for (int p = 0; p < P; ++p)
-      if (p < count) SDX_ISA::Store(y + at + p * step, sums[p], lanes);
-  }
-
-  const LinearEpilogue& e;
-  Lanes lanes;
-  Vec bias;
-};
 
 // The vectors of one row of x that a block reads.
 template <int K, int S, bool kMasked>
