@@ -101,6 +101,15 @@ struct WinogradOutArgs {
 };
 using WinogradOutFn = void(const WinogradOutArgs& args);
 
+// The transforms of a panel's 3x3 kernels: u[p][c][j] for the positions p of a transformed tile, input channels c and
+// output channels j of the panel, which is two vectors wide; those from `columns` on are 0.
+struct WinogradWeightsArgs {
+  const float* w;  // [columns][channels][9]
+  std::int64_t columns, channels;
+  float* u;
+};
+using WinogradWeightsFn = void(const WinogradWeightsArgs& args);
+
 struct ConvKernels {
   Isa isa;
   std::int64_t lanes;  // floats of a vector: the channel blocks of depthwise weights
@@ -111,6 +120,7 @@ struct ConvKernels {
   // Winograd with 2 x 2 and 4 x 4 outputs a tile.
   WinogradInFn *winograd_in2, *winograd_in4;
   WinogradOutFn *winograd_out2, *winograd_out4;
+  WinogradWeightsFn *winograd_weights2, *winograd_weights4;
 };
 
 #define SDX_DECLARE(isa)                                                                    \
@@ -121,6 +131,7 @@ struct ConvKernels {
   GroupedBandFn GroupedBand1, GroupedBand2;                                                 \
   WinogradInFn WinogradIn2, WinogradIn4;                                                    \
   WinogradOutFn WinogradOut2, WinogradOut4;                                                 \
+  WinogradWeightsFn WinogradWeights2, WinogradWeights4;                                     \
   }
 SDX_FOR_EACH_ISA(SDX_DECLARE)
 #undef SDX_DECLARE

@@ -17,6 +17,8 @@ constexpr ConvKernels kSet = {
     .winograd_in4 = WinogradIn4,
     .winograd_out2 = WinogradOut2,
     .winograd_out4 = WinogradOut4,
+    .winograd_weights2 = WinogradWeights2,
+    .winograd_weights4 = WinogradWeights4,
 };
 
 }  // namespace

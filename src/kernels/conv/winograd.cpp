@@ -253,36 +253,6 @@ void RunPanels(const WinogradTask& task, const Plan& p, const float* x, int64_t 
   });
 }
 
-// The transform of 3 weights at the points of winograd.isa.cpp, in float64.
-constexpr double kG2[4][3] = {{1, 0, 0}, {.5, .5, .5}, {.5, -.5, .5}, {0, 0, 1}};
-constexpr double kA = 0.625, kB = 1.5, kA2 = kA * kA, kB2 = kB * kB;
-constexpr double kFa = 1 / (2 * kA2 * (kA2 - kB2)), kFb = 1 / (2 * kB2 * (kB2 - kA2));
-constexpr double kG4[6][3] = {{1 / (kA2 * kB2), 0, 0},  {kFa, kFa* kA, kFa* kA2},  {kFa, -kFa* kA, kFa* kA2},
-                              {kFb, kFb* kB, kFb* kB2}, {kFb, -kFb* kB, kFb* kB2}, {0, 0, 1}};
-
-constexpr int64_t kMostColumns = 32;  // nr of the widest tile
-
-// The 3x3 kernels of a panel's output channels for one input channel, element by element.
-using Kernels = double[9][kMostColumns];
-
-// u[position * plane + j] = the transforms of the kernels j < nr. Columns are inner: they are vectors, and each line of
-// u is written at once.
-template <int kSpan>
-void TransformKernels(const double (&g)[kSpan][3], const Kernels& w, int64_t nr, float* u, int64_t plane) {
-  for (int r = 0; r < kSpan; ++r) {
-    double row[3][kMostColumns];
-    for (int x = 0; x < 3; ++x)
-      for (int64_t j = 0; j < kMostColumns; ++j)
-        row[x][j] = g[r][0] * w[x][j] + g[r][1] * w[3 + x][j] + g[r][2] * w[6 + x][j];
-    for (int c = 0; c < kSpan; ++c) {
-      float out[kMostColumns];
-      for (int64_t j = 0; j < kMostColumns; ++j)
-        out[j] = static_cast<float>(row[0][j] * g[c][0] + row[1][j] * g[c][1] + row[2][j] * g[c][2]);
-      std::copy_n(out, nr, u + (r * kSpan + c) * plane);
-    }
-  }
-}
-
 }  // namespace
 
 bool WinogradFits(const ConvShape& s) {
@@ -295,22 +265,15 @@ std::size_t WinogradPackedCount(const ConvShape& s, const TileF32Set& tiles) {
 }
 
 void PackWinograd(const ConvShape& s, const float* w, float* packed, Parallel& parallel, const TileF32Set& tiles) {
-  const int64_t nr = tiles.columns, channels = s.in_channels, plane = channels * nr, positions = Positions(s);
+  const int64_t nr = tiles.columns, channels = s.in_channels, positions = Positions(s);
+  const ConvKernels& kernels = ConvKernelsOf(tiles.isa);
   parallel.For(CeilDivide(s.out_channels, nr), 1, [&](int64_t begin, int64_t end) {
     for (int64_t panel = begin; panel < end; ++panel) {
-      float* u = packed + panel * positions * plane;
-      const int64_t columns = std::min(nr, s.out_channels - panel * nr);
-      Kernels kernels = {};
-      for (int64_t c = 0; c < channels; ++c, u += nr) {
-        for (int64_t j = 0; j < columns; ++j) {
-          const float* kernel = w + ((panel * nr + j) * channels + c) * 9;
-          for (int64_t k = 0; k < 9; ++k) kernels[k][j] = double{kernel[k]};
-        }
-        if (positions == 36)
-          TransformKernels(kG4, kernels, nr, u, plane);
-        else
-          TransformKernels(kG2, kernels, nr, u, plane);
-      }
+      WinogradWeightsArgs d;
+      d.w = w + panel * nr * channels * 9;
+      d.columns = std::min(nr, s.out_channels - panel * nr), d.channels = channels;
+      d.u = packed + panel * positions * channels * nr;
+      (Outputs(s) == 4 ? kernels.winograd_weights4 : kernels.winograd_weights2)(d);
     }
   });
 }

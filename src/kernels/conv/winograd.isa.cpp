@@ -1,8 +1,8 @@
 // kernels/conv/winograd.isa.cpp - input and output transforms of Winograd F(2x2, 3x3) and F(4x4, 3x3), channels-last.
 //
 // F(2, 3) interpolates at 0, 1, -1, inf, F(4, 3) at 0, +-5/8, +-3/2, inf: all their constants are exact in float, and
-// the error of F(4, 3) is a quarter of that of the textbook points 0, +-1, +-2, inf. winograd.cpp holds the transform
-// of the weights, which fits these.
+// the error of F(4, 3) is a quarter of that of the textbook points 0, +-1, +-2, inf. winograd_weights.isa.cpp holds
+// the transform of the weights, which fits these.
 #include "kernels/conv/conv_kernels.h"
 #include "kernels/simd/vec_f32.h"
 
