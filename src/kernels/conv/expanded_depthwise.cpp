@@ -29,6 +29,7 @@ class Cut {
   Cut(const ConvShape& s, const TileF32Set& tiles, int threads) : s_(s), nr_(tiles.columns) {
     panels_ = CeilDivide(s.out_channels, nr_);
     chunks_ = CeilDivide(panels_, kChunkPanels);
+    if (chunks_ > 1) chunks_ += chunks_ % 2;  // two threads get as many, where an image is one part
     const int64_t row = s.in[2] * ChunkChannels(), kernel = s.kernel[1], stride = s.stride[1];
     rows_ = std::clamp<int64_t>((kStripFloats / row - kernel) / stride + 1, 1, s.out[1]);
     strip_floats_ = std::min(s.in[1], (rows_ - 1) * stride + kernel) * row;
