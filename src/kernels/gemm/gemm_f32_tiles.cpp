@@ -176,8 +176,8 @@ class TileLoop {
     }
   }
 
-  // The panel that will be read after this one, or null if it is not known. Also after the last unit of a piece of work:
-  // the thread goes on with the next one if no other is faster.
+  // The panel that will be read after this one, or null if it is not known. Also after the last unit of a piece of
+  // work: the thread goes on with the next one if no other is faster.
   const char* NextPanel(int64_t unit, int64_t end, int64_t block) const {
     const int64_t known = plan_.blocks_k > 1 ? end : UnitCount();  // of K, all blocks of a piece follow each other
     if (plan_.mode == BMode::kPanel || unit + 1 == known) return nullptr;
@@ -190,32 +190,48 @@ class TileLoop {
   void RunRows(const Unit& u, int64_t block, const char* next, const Activation& activation, TileF32Args* t,
                const TileBf16Args* pairs) const {
     const int64_t row0 = g_.m * u.chunk / plan_.chunks, rows = g_.m * (u.chunk + 1) / plan_.chunks - row0;
+    if (rows == 0) return;
     const int64_t tallest = 2 * t->columns <= tiles_.columns ? tiles_.narrow_rows : tiles_.rows;
     const int64_t parts = CeilDiv(rows, pairs != nullptr ? tiles_.bf16->rows : tallest);
-    const float* a = g_.a + AOffset(g_, u.item) + BlockStart(block) * t->a_k_stride;
+    const int64_t least = rows / parts, longer = rows % parts;  // of each part, parts of one more row
     // While the first tiles run, they fetch the next panel into the second cache level, evenly spread.
     const int64_t fetchers = next == nullptr ? 0 : parts >= 8 ? 8 : parts >= 4 ? 4 : parts >= 2 ? 2 : 0;
     const int64_t fetch_step = fetchers == 0 ? 0 : tiles_.columns * (plan_.mode == BMode::kHalf ? 2 : 4) / fetchers;
+    // What differs between tiles is moved on: the units wait while it is worked out.
+    t->a0 = g_.a + AOffset(g_, u.item) + BlockStart(block) * t->a_k_stride + row0 * t->a_row_stride;
+    SetEpilogue(u, block, row0, t);
+    TileF32Fn* const* run = 2 * t->columns <= tiles_.columns ? tiles_.narrow : tiles_.wide;
+    const bool activates = NeedsPass(activation);
+    int64_t row = row0;
     for (int64_t i = 0; i < parts; ++i) {
-      const int64_t row = row0 + rows * i / parts, count = row0 + rows * (i + 1) / parts - row, run = (count + 1) / 2;
-      t->a0 = a + row * t->a_row_stride;
-      t->a1 = t->a0 + run * t->a_row_stride;
-      SetEpilogue(u, block, row, t);
-      t->c1 = t->c0 + run * t->c_row_stride;
-      t->residual1 = t->residual0 != nullptr ? t->residual0 + run * t->residual_row_stride : nullptr;
+      const int64_t count = least + (i < longer ? 1 : 0), half = (count + 1) / 2;
+      t->a1 = t->a0 + half * t->a_row_stride;
+      t->c1 = t->c0 + half * t->c_row_stride;
+      if (t->residual0 != nullptr) t->residual1 = t->residual0 + half * t->residual_row_stride;
       const bool fetch = i < fetchers;
       t->prefetch_step = fetch ? fetch_step : 0;
       t->prefetch = fetch ? next + i * fetch_step * t->k : reinterpret_cast<const char*>(t->b);
-      if (pairs == nullptr) {
-        RunTileF32(tiles_, *t, count, activation);
-        continue;
+      if (pairs != nullptr) {
+        RunPairs(*pairs, *t, row, count, activation);
+      } else {
+        run[count - 1](*t);
+        if (activates) ActivateTile(tiles_, *t, count, activation);
       }
-      TileBf16Args s = *pairs;
-      s.a0 += row * s.a_row_stride;
-      s.a1 = s.a0 + run * s.a_row_stride;
-      s.tile = *t;
-      RunTileBf16(tiles_, s, count, activation);
+      row += count;
+      t->a0 += count * t->a_row_stride;
+      t->c0 += count * t->c_row_stride;
+      if (t->residual0 != nullptr) t->residual0 += count * t->residual_row_stride;
+      if (t->bias_m != nullptr) t->bias_m += count;
     }
+  }
+
+  void RunPairs(const TileBf16Args& pairs, const TileF32Args& t, int64_t row, int64_t count,
+                const Activation& activation) const {
+    TileBf16Args s = pairs;
+    s.a0 += row * s.a_row_stride;
+    s.a1 = s.a0 + (count + 1) / 2 * s.a_row_stride;
+    s.tile = t;
+    RunTileBf16(tiles_, s, count, activation);
   }
 
   const GemmF32Args& g_;
