@@ -20,4 +20,4 @@ def install(place):
 
 def run(place, side):
     return compare_printed(place, side, place / "venv/bin/python", "-W", "ignore",
-                           PROGRAMS / "python/measured_models_program.py", cwd=place, tolerance=2e-3)
+                           PROGRAMS / "python/measured_models_program.py", cwd=place, tolerance=2e-3, timeout=2700)
