@@ -1,4 +1,5 @@
 """Searches for layers to leave in float until a target is met."""
+import itertools
 import math
 from dataclasses import dataclass, field
 
@@ -70,8 +71,9 @@ def search(order, gains, evaluate, meets, limit, start, costs=None, wanted=None)
     the least SQNR, in dB, tell how many layers are tried first.
 
     First ever more layers are left, at least twice as many each time, until the target is met; then the number is made
-    as small as can be; then layers, those that save most time first, are quantized again if the target allows: one at a
-    time if evaluations suffice, otherwise in groups."""
+    as small as can be. Then other layers are tried, those that add most noise for the time they save; the choice that
+    costs less time stays. Of it, layers are quantized again if the target allows, those that save most time for their
+    noise first: as many at once as seem to fit, and where none do, in groups for which evaluations suffice."""
     result = Search([Step(0, start.sqnr, start.agreement, meets(start), "all layers in integers")])
 
     def attempt(names, what):
@@ -91,18 +93,83 @@ def search(order, gains, evaluate, meets, limit, start, costs=None, wanted=None)
         if is_met:
             result.found = order[:count]
     if result.found:
-        _quantize_again(result, gains, attempt, limit)
+        budget = _Budget(order, gains, costs or {}, wanted, result)
+        budget.try_by_time(result, attempt, limit)
+        _quantize_again(result, budget, attempt, limit)
     return result
 
 
-def _quantize_again(result, gains, attempt, limit):
-    waiting = sorted(result.found, key=lambda one: -gains.get(one, 0.0))
+class _Budget:
+    """What a choice of layers costs in time and seems to leave of noise. The noise that a layer adds to the output is
+    guessed from its cost: all that are float now took away the difference to the start."""
+
+    def __init__(self, order, gains, costs, wanted, result):
+        self._wanted = None if wanted is None else _noise(wanted)
+        self._gains = {name: max(gains.get(name, 0.0), 0.0) for name in order}
+        taken = _noise(result.tried[0].sqnr) - self._now(result)
+        total = sum(costs.get(name, 0.0) for name in result.found)
+        share = taken / total if total > 0 and 0 < taken < math.inf else 1.0
+        self._adds = {name: costs.get(name, 0.0) * share for name in order}
+        least = max(self._adds.values()) * 1e-6 or 1.0  # a layer without noise is not infinitely much better
+        self._merits = {name: self._gains[name] / max(self._adds[name], least) for name in order}
+        self._doubt = 1.0
+
+    def _now(self, result):
+        return min((_noise(step.sqnr) for step in result.tried if step.is_met and step.left == len(result.found)),
+                   default=math.inf)
+
+    def _time(self, names):
+        return sum(self._gains[name] for name in names)
+
+    def by_merit(self, names):
+        """Those that save most time for their noise first."""
+        return sorted(names, key=lambda name: -self._merits[name])
+
+    def try_by_time(self, result, attempt, limit):
+        """Up to three choices of the layers with the least merit, with ever less noise by the guess."""
+        if self._wanted is None or not any(self._gains.values()):
+            return
+        for allowed in (0.9, 0.6, 0.4):
+            ranked = self.by_merit(self._adds)
+            sums = itertools.accumulate(self._adds[name] for name in ranked)
+            names = ranked[sum(noise <= self._wanted * allowed for noise in sums):]
+            if not names or len(result.tried) >= limit or self._time(names) >= self._time(result.found):
+                return
+            if attempt(names, f"{len(names)} that add most noise for the time they save in float"):
+                result.found = names
+                return
+
+    def fitting(self, waiting, result):
+        """Those that together seem to leave the target met."""
+        if self._wanted is None:
+            return []
+        rest, chosen = self._wanted - self._now(result), []
+        for name in waiting:
+            added = self._adds[name] * self._doubt
+            if added <= rest:
+                chosen.append(name)
+                rest -= added
+        return chosen
+
+    def doubt(self):
+        """Layers that seemed to fit did not."""
+        self._doubt *= 2
+
+
+def _quantize_again(result, budget, attempt, limit):
+    waiting = budget.by_merit(result.found)
     while waiting and len(result.found) > 1 and len(result.tried) < limit:
-        size = min(math.ceil(len(waiting) / (limit - len(result.tried))), len(result.found) - 1)
-        group, waiting = waiting[:size], waiting[size:]
+        fitting = budget.fitting(waiting, result)
+        group = (fitting or waiting[:math.ceil(len(waiting) / (limit - len(result.tried)))])[:len(result.found) - 1]
         fewer = [one for one in result.found if one not in group]
-        if attempt(fewer, f"{group[0]} back in integers" if size == 1 else f"{size} back in integers: {group[0]} ..."):
+        is_met = attempt(fewer, f"{group[0]} back in integers" if len(group) == 1 else
+                         f"{len(group)} back in integers: {group[0]} ...")
+        if is_met:
             result.found = fewer
+        if len(fitting) > 1 and not is_met:
+            budget.doubt()
+        else:
+            waiting = [one for one in waiting if one not in group]
 
 
 def _noise(sqnr):
