@@ -76,6 +76,8 @@ class GraphInference {
     }
     const ValueInfo& value = graph_.value(id);
     known.type = TypeAsInput(canonical.node(), i, value.type);
+    if (const auto made = constants_.find(id); known.constant == nullptr && made != constants_.end())
+      known.constant = &made->second;
     if (value.shape_data) known.shape_data = &*value.shape_data;
     return known;
   }
@@ -100,6 +102,23 @@ class GraphInference {
     }
     for (std::size_t i = 0; i < outputs.size(); ++i)
       if (node.outputs[i] != kNoValue) SetType(node, graph_.value(node.outputs[i]), std::move(outputs[i]));
+    if (node.op_type == "Constant" && node.domain.empty()) KeepConstant(node);
+  }
+
+  // Sessions make Constant nodes initializers before; a model that is edited has them. Text is no shape, and a sparse
+  // value none that exporters write.
+  void KeepConstant(const Node& node) {
+    for (const Attribute& attribute : node.attributes) {
+      Tensor made;
+      if (const auto* tensor = std::get_if<Tensor>(&attribute.value)) made = *tensor;
+      if (const auto* number = std::get_if<std::int64_t>(&attribute.value)) made = Tensor::Scalar(*number);
+      if (const auto* numbers = std::get_if<std::vector<std::int64_t>>(&attribute.value))
+        made = Tensor::Vector<std::int64_t>(*numbers);
+      if (const auto* number = std::get_if<float>(&attribute.value)) made = Tensor::Scalar(*number);
+      if (const auto* numbers = std::get_if<std::vector<float>>(&attribute.value))
+        made = Tensor::Vector<float>(*numbers);
+      if (made.defined()) constants_.insert_or_assign(node.outputs[0], std::move(made));
+    }
   }
 
   // Whether a run is to give the error. Of the outputs, only what their schema says is known then.
@@ -179,7 +198,11 @@ class GraphInference {
     }
     for (std::size_t i = 0; i < std::min(types.size(), body.inputs.size()); ++i)
       if (!types[i].is_none()) body.value(body.inputs[i]).type = types[i];
-    GraphInference(body, registry_, options_, declared_, true).Run();
+    GraphInference inner(body, registry_, options_, declared_, true);
+    for (const Capture& capture : body.captures)
+      if (const auto made = constants_.find(capture.outer); made != constants_.end())
+        inner.constants_.emplace(capture.inner, made->second);
+    inner.Run();
   }
 
   // Inside of bodies the inferred type alone counts: a loop infers its body again with wider types.
@@ -259,6 +282,7 @@ class GraphInference {
   const InferOptions& options_;
   DeclaredOutputs& declared_;
   bool is_body_;
+  std::unordered_map<ValueId, Tensor> constants_;  // what Constant nodes make
 };
 
 // What is known of a tensor's shape must be possible, so that inference and kernels may multiply its dimensions.

@@ -69,6 +69,45 @@ def test_old_models_with_upsample(tmp_path):
                                   sardonyx.InferenceSession(made.SerializeToString()).run(None, x)[0])
 
 
+def with_nodes_for_constants(proto):
+    """The same model with a Constant node for each initializer, as exporters without folding write it."""
+    made = onnx.ModelProto.FromString(proto.SerializeToString())
+    nodes = [N("Constant", [], [one.name], f"constant_{one.name}", value=one) for one in made.graph.initializer]
+    nodes += made.graph.node
+    for field in ("node", "initializer", "value_info"):
+        made.graph.ClearField(field)
+    made.graph.node.extend(nodes)
+    return made
+
+
+def shapes():
+    """Shapes that follow from axes, sizes and scales, in a body, too."""
+    w = Weights(9)
+    body = helper.make_graph([N("Squeeze", ["r", "axes"], ["t"], "squeeze")], "yes", [],
+                             [helper.make_tensor_value_info("t", TensorProto.FLOAT, None)])
+    other = helper.make_graph([N("Identity", ["s"], ["e"], "same")], "no", [],
+                              [helper.make_tensor_value_info("e", TensorProto.FLOAT, None)])
+    for branch in (body, other):
+        branch.output[0].type.tensor_type.ClearField("shape")
+    return model([
+        N("Unsqueeze", ["x", w.constant("axes", np.int64([1]))], ["u"], "unsqueeze"),
+        N("Resize", ["u", "", w.constant("scales", np.float32([1, 1, 2, 2]))], ["r"], "resize", mode="nearest"),
+        N("Squeeze", ["r", "axes"], ["s"], "squeeze0"),
+        N("If", ["c"], ["y"], "choose", then_branch=body, else_branch=other),
+        N("Slice", ["s", w.constant("from", np.int64([1])), w.constant("to", np.int64([5])), "axes"], ["z"], "slice")],
+        {"c": [], "x": [3, 4, 6]}, ["y", "z"], w.made, c=TensorProto.BOOL)
+
+
+def test_shapes_follow_from_constants_that_are_nodes():
+    found = {}
+    for name, library in (("ours", SymbolicShapeInference), ("peer", PeerInference)):
+        made = library.infer_shapes(with_nodes_for_constants(shapes()), auto_merge=True)
+        found[name] = {one.name: [dim.dim_value for dim in one.type.tensor_type.shape.dim]
+                       for one in (*made.graph.value_info, *made.graph.output) if one.name in "ursyz"}
+    assert found["ours"] == {"u": [3, 1, 4, 6], "r": [3, 1, 8, 12], "s": [3, 8, 12], "y": [3, 8, 12], "z": [3, 4, 12]}
+    assert found["ours"] == found["peer"]
+
+
 @pytest.mark.parametrize("make", [mlp, cnn, transformer, conv_and_norm])
 def test_the_same_shapes(make):
     proto = make()

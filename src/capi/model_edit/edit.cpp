@@ -13,6 +13,7 @@
 #include "ir/domain.h"
 #include "ops/infer.h"
 #include "ops/registry.h"
+#include "planner/inline_functions.h"
 #include "runtime/disabled_passes.h"
 
 namespace sardonyx::capi {
@@ -332,7 +333,12 @@ Json InferTypes(const Edit& edit) {
   const auto known = edit.Get<bool>("standard_only", false) ? ops::UnknownOperators::kAllButStandard
                                                             : ops::UnknownOperators::kLeftAlone;
   ops::ResolveVersions(edit.model().model.graph, registry, edit.model().model, known);
-  ops::Infer(edit.model().model.graph, registry, {.postpones = false});
+  // Only calls need the copy of the graph that they are replaced in.
+  Model& model = edit.model().model;
+  if (model.functions.empty())
+    ops::Infer(model.graph, registry, {.postpones = false});
+  else
+    planner::InferThroughCalls(model.graph, model, registry, {.postpones = false});
   return nullptr;
 }
 
