@@ -28,7 +28,8 @@ bool TakesEpilogues(const Graph& graph, const Node& node) {
   if (!IsMatMul(node) && !IsGemm(node)) return false;
   if (node.FindAttribute("activation") != nullptr) return false;
   const DType dtype = graph.value(node.outputs[0]).type.dtype;
-  return dtype == DType::kFloat || dtype == DType::kFloat16 || dtype == DType::kBFloat16;
+  // com.microsoft FusedGemm has no bfloat16.
+  return dtype == DType::kFloat || dtype == DType::kFloat16 || (dtype == DType::kBFloat16 && !IsGemm(node));
 }
 
 void AddInput(Graph& graph, NodeId id, std::size_t index, ValueId value) {

@@ -86,6 +86,18 @@ TEST(FuseProductEpilogue, GemmBecomesFusedGemm) {
   ExpectSameValues(graph, before, registry, {Tensor::Of<float>({1, -2, 3, -0.5f, 0.25f, 2}, Shape{2, 3})});
 }
 
+// com.microsoft FusedGemm does not take them: a session with one would not be created.
+TEST(FuseProductEpilogue, GemmOfBfloat16StaysAlone) {
+  const ops::Registry registry;
+  Graph graph = PreparedGraph(R"(g (bfloat16[2,3] x, bfloat16[3,4] w) => (bfloat16[2,4] y) {
+  m = Gemm(x, w)
+  y = Relu(m)
+})",
+                              registry);
+  EXPECT_FALSE(RunPass(graph, registry));
+  EXPECT_EQ(graph.order.size(), 2u);
+}
+
 // A Gemm of the element type before `activation`; what reads m besides is in `more`.
 std::string WithGemm(std::string_view activation, std::string_view dtype = "float", std::string_view more = "",
                      std::string_view outputs = "") {
