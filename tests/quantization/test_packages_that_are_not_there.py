@@ -1,10 +1,13 @@
 """What needs PyTorch or NVIDIA's modelopt can be imported without, and names the package that is missing."""
+import os
+import subprocess
 import sys
 import types
 
 import numpy as np
 import onnx
 import pytest
+import sardonyx
 from quantized_models import mlp
 from sardonyx.quantization import CudaQuantizer
 from sardonyx.quantization.cuda_quantizer import has_cuda_weight_prepacking
@@ -20,6 +23,18 @@ def stand_in(monkeypatch, name, **members):
     module = types.ModuleType(name)
     vars(module).update(members)
     monkeypatch.setitem(sys.modules, name, module)
+
+
+def test_commands_without_onnx():
+    """They name it only where they need it: an older opset, half precision."""
+    done = subprocess.run(
+        [sys.executable, "-c", "import sys; sys.modules['onnx'] = None\n"
+         "from sardonyx.commands import candidates, convert, quantize\n"
+         "from sardonyx.quantization import quantize_static, quant_pre_process\n"
+         "from sardonyx.quantization.matmul_nbits_quantizer import MatMulNBitsQuantizer"],
+        env={**os.environ, "PYTHONPATH": os.path.dirname(os.path.dirname(sardonyx.__file__))}, capture_output=True,
+        text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_pytorch(monkeypatch):

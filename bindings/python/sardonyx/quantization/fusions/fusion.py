@@ -2,10 +2,12 @@
 from __future__ import annotations
 
 from collections import deque
-
-import onnx
+from typing import TYPE_CHECKING
 
 from sardonyx.quantization.onnx_model import ONNXModel
+
+if TYPE_CHECKING:
+    import onnx
 
 
 class Fusion:
@@ -61,6 +63,8 @@ class Fusion:
     @staticmethod
     def get_node_attribute(node: onnx.NodeProto, attribute_name: str):
         """The value of an attribute; None if the node does not have it."""
+        import onnx
+
         found = next((one for one in node.attribute if one.name == attribute_name), None)
         return None if found is None else onnx.helper.get_attribute_value(found)
 

@@ -1,10 +1,13 @@
 """Gelu as PyTorch, Keras and TensorFlow spell it with Erf: x / sqrt(2) -> Erf -> + 1, times x and 0.5."""
 from __future__ import annotations
 
-import onnx
+from typing import TYPE_CHECKING
 
 from sardonyx.quantization.fusions.fusion import Fusion
 from sardonyx.quantization.onnx_model import ONNXModel
+
+if TYPE_CHECKING:
+    import onnx
 
 _NEAR = 0.001  # of the square root of 2
 
@@ -102,6 +105,8 @@ class FusionGelu(Fusion):
         return added, self._only_reader(added, "Mul", readers)
 
     def _replace(self, nodes, source, output, readers, producers):
+        import onnx
+
         if not self.is_safe_to_fuse_nodes(nodes, [output], readers, producers):
             return False
         self.nodes_to_remove.extend(nodes)

@@ -1,10 +1,13 @@
 """LayerNormalization as exporters spell it: (x - mean) / sqrt(mean of squares + epsilon) * scale + bias."""
 from __future__ import annotations
 
-import onnx
+from typing import TYPE_CHECKING
 
 from sardonyx.quantization.fusions.fusion import Fusion
 from sardonyx.quantization.onnx_model import ONNXModel
+
+if TYPE_CHECKING:
+    import onnx
 
 _LARGEST_EPSILON = 1.0e-4
 _ROOT = ["Sqrt", "Add", "ReduceMean"]
@@ -25,6 +28,8 @@ class FusionLayerNormalization(Fusion):
         input_name_to_nodes: dict[str, list[onnx.NodeProto]],
         output_name_to_node: dict[str, onnx.NodeProto],
     ):
+        import onnx
+
         source, differences = reduce_mean_node.input[0], self.model.get_children(reduce_mean_node, input_name_to_nodes)
         if len(differences) not in (1, 2) or any(one.op_type != "Sub" or one.input[0] != source
                                                  for one in differences):

@@ -1,11 +1,15 @@
 """Upsample, which ONNX has not any more from opset 10 on, as Resize."""
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-import onnx
 
 from sardonyx.quantization.fusions.fusion import Fusion
 from sardonyx.quantization.onnx_model import ONNXModel
+
+if TYPE_CHECKING:
+    import onnx
 
 
 class ReplaceUpsampleWithResize(Fusion):
@@ -22,6 +26,8 @@ class ReplaceUpsampleWithResize(Fusion):
         input_name_to_nodes: dict[str, list[onnx.NodeProto]],
         output_name_to_node: dict[str, onnx.NodeProto],
     ):
+        import onnx
+
         if self.opset > 7:
             scales = node.input[1] if len(node.input) > 1 else ""
             known = self.model.get_constant_value(scales)
@@ -49,6 +55,8 @@ class ReplaceUpsampleWithResize(Fusion):
 
     def _constant(self, name, values):
         """Adds a Constant node of floats and returns the name of what it gives."""
+        import onnx
+
         tensor = onnx.numpy_helper.from_array(np.asarray(values, np.float32), name)
         self.nodes_to_add.append(onnx.helper.make_node("Constant", [], [name], value=tensor))
         return name

@@ -2,8 +2,6 @@
 import os
 from pathlib import Path
 
-import onnx
-
 from sardonyx.quantization import onnx_model
 from sardonyx.quantization.neural_compressor.util import MAXIMUM_PROTOBUF, find_by_name  # noqa: F401
 
@@ -17,6 +15,8 @@ class ONNXModel(onnx_model.ONNXModel):
         self.model_path = os.fspath(model) if isinstance(model, (str, os.PathLike)) else getattr(
             model, "model_path", None)
         if isinstance(model, (str, os.PathLike)):
+            import onnx
+
             model = onnx.load(os.fspath(model))
         super().__init__(getattr(model, "model", model))
 
@@ -72,6 +72,8 @@ class ONNXModel(onnx_model.ONNXModel):
 
     def set_initializer(self, tensor, array, raw=False):  # noqa: ARG002
         """Replaces the contents of an initializer, given by its name."""
+        import onnx
+
         known = self.get_initializer(tensor)
         if known is None:
             raise ValueError(f"expected an initializer of the model, found '{tensor}'")
@@ -128,6 +130,8 @@ class ONNXModel(onnx_model.ONNXModel):
         self.clean_initializers()
 
     def add_tensors_to_outputs(self, tensor_names):
+        import onnx
+
         known = set(self.output())
         self.model.graph.output.extend(onnx.ValueInfoProto(name=name) for name in tensor_names if name not in known)
 
@@ -138,6 +142,8 @@ class ONNXModel(onnx_model.ONNXModel):
     def write_external_data_to_new_location(self, external_data_location="external.data", overwrite=False):
         """Writes all weights into one file beside the model. Errors: FileExistsError for one that is there, without
         `overwrite`; ValueError for a model without a path."""
+        import onnx
+
         if self.model_path is None:
             raise ValueError("expected a model that was loaded from a path")
         beside = Path(self.model_path).parent / external_data_location

@@ -1,7 +1,6 @@
 """Weights of MatMul in blocks: rounding, k-quant, GPTQ. Blocks lie along the rows of a matrix [K, N]; its groups are
 rows of [N * K / size, size]."""
 import numpy as np
-import onnx
 
 import sardonyx
 from sardonyx.quantization import weight_only_math
@@ -77,6 +76,8 @@ def make_matmul_weight_only_node(node, weight_shape, num_bits, group_size, k_blo
                                  accuracy_level=0):
     """(the MatMulNBits, its new initializers) for a MatMul, all as protos, of what quant_tensor gives: zero points can
     be None."""
+    import onnx
+
     if num_bits not in _IN_BLOCKS:
         raise ValueError(f"node '{node.name}': expected 4 or 8 bits for MatMulNBits, found {num_bits}")
     rows, columns = weight_shape
@@ -132,6 +133,8 @@ def _quantize(made, config, own, excluded, num_bits, group_size, scheme, accurac
 
 
 def _keep_as_floats(made, node, weight, chosen, ratios):
+    import onnx
+
     data, size = onnx.numpy_helper.to_array(weight), chosen["group_size"]
     padded = pad_tensor(data, size, -(-data.shape[0] // size))
     values = qdq_tensor(padded.T, chosen["bits"], size, chosen["scheme"], "int", ratios.get(node.input[1], 1))
