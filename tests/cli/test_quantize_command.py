@@ -17,7 +17,7 @@ import numpy as np
 import onnx
 import onnx.parser
 import pytest
-from onnx import numpy_helper
+from onnx import helper, numpy_helper
 from sardonyx.commands import __main__
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -313,6 +313,19 @@ def test_half_precision_and_four_bits(texts, here):
         onnx.TensorProto.BFLOAT16, onnx.TensorProto.INT64}
     run_json("convert", texts, "--to", "fp16", "--convert-io", "-o", "io.onnx")
     assert onnx.load("io.onnx").graph.output[0].type.tensor_type.elem_type == onnx.TensorProto.FLOAT16
+
+
+def test_weights_that_are_inputs(texts, here):
+    """As exporters wrote them once: no data is read for them."""
+    model = onnx.load(texts)
+    model.graph.input.extend(helper.make_tensor_value_info(one.name, one.data_type, list(one.dims))
+                             for one in model.graph.initializer if one.data_type == onnx.TensorProto.FLOAT)
+    onnx.save(model, "inputs.onnx")
+    answer = run_json("quantize", "inputs.onnx", "--samples", 3)
+    names = [one.name for one in onnx.load(answer["output"]).graph.input]
+    assert answer["accuracy"]["sqnr_db"] > 20 and names == ["ids", "attention_mask"]
+    for to, least in (("fp16", 55), ("bf16", 35), ("int4", 12)):
+        assert run_json("convert", "inputs.onnx", "--to", to, "--samples", 3)["accuracy"]["sqnr_db"] > least
 
 
 def test_weights_that_lie_beside_the_model(texts, here, monkeypatch):

@@ -99,3 +99,21 @@ def test_numbers():
         ours.convert_float_to_bfloat16(mlp(), max_finite_val=1e39)
     with pytest.raises(ValueError, match="found 'int'"):
         ours.convert_float_to_bfloat16(3)
+
+
+def test_weights_that_are_inputs_and_a_layer_whose_sums_are_clipped():
+    """Some of the weights stay floats, and Gemm with Relu, which sessions make one node of, has no bfloat16 there."""
+    w = Weights(6)
+    proto = model([N("MatMul", ["x", w("w0", 10, 16)], ["a"], "product"), N("Add", ["a", w("b0", 16)], ["b"], "add"),
+                   N("Relu", ["b"], ["c"], "relu"),
+                   N("Unsqueeze", ["c", w.constant("axes", np.int64([1]))], ["u"], "up"),
+                   N("Conv", ["u", w("k", 4, 1, 5), w("kb", 4)], ["y"], "conv", pads=[2, 2])],
+                  {"x": ["n", 10]}, ["y"], w.made)
+    floats = copied(proto)
+    proto.graph.input.extend(helper.make_tensor_value_info(one.name, TensorProto.FLOAT, list(one.dims))
+                             for one in w.made if one.name != "axes")
+    for arguments in ({}, {"keep_io_types": True}, {"op_block_list": ["Conv"]}):
+        made = ours.convert_float_to_bfloat16(copied(proto), **arguments)
+        assert [one.name for one in made.graph.input] == ["x"]
+        agree(floats, made, 0.06)
+        agree(floats, ours.convert_float_to_float16(copied(proto), **arguments), 0.01)

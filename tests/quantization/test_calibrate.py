@@ -236,6 +236,20 @@ def test_values_that_are_no_numbers_are_passed_over_and_infinite_ones_named():
         collector.collect({"t": np.zeros(3)})
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("values", [[-1], [1], [-1, 1], [-1, 0], [1, 0.5]], ids=str)
+def test_the_largest_numbers_overflow_nothing(values):
+    """Masks hold them."""
+    data = (np.array(values * 50) * np.finfo(np.float32).max).astype(np.float32)
+    for symmetric in (False, True):
+        collector = ours.HistogramCollector("percentile", symmetric, 64, 64, 99.9, "same")
+        collector.stream({"t": data})
+        collector.finish_stream()
+        hist, edges, low, high = collector.get_histogram_dict()["t"][:4]
+        assert hist.sum() == data.size and np.isfinite(edges).all() and (np.diff(edges.astype(np.float64)) > 0).all()
+        assert (low, high) == (data.min(), data.max()) or symmetric
+
+
 def test_streams_hold_zeros_alone_and_the_ends_of_the_type():
     largest, least = np.finfo(np.float32).max, np.float32(1e-42)
     collector = ours.HistogramCollector("percentile", False, 64, 64, 99.9, "same")

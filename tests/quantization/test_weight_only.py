@@ -108,6 +108,20 @@ def test_rounding_to_the_nearest_number(tmp_path, arguments, dtype):
     assert_near(paths["mine"], proto, {2: 1.5, 4: 0.25, 8: 0.03}[bits])
 
 
+@pytest.mark.parametrize("arguments", [{"block_size": 16}, {"block_size": 64, "is_symmetric": True},
+                                       {"channel_wised_quantize": True}], ids=str)
+@pytest.mark.parametrize("dtype", [np.float32, np.float16])
+def test_pairs_of_8_bits(tmp_path, arguments, dtype):
+    """ONNX Runtime's tool leaves such weights as floats."""
+    path = process(our_nbits, network(dtype), tmp_path / "q.onnx", bits=8, quant_format=ours.QuantFormat.QDQ,
+                   **arguments)
+    counts, arrays = contents(path)
+    assert counts["", "DequantizeLinear"] == 5
+    kinds = {array.dtype for name, array in arrays.items() if name.endswith("_DQ_Q8")}
+    assert kinds == {np.dtype(np.int8 if arguments.get("is_symmetric") else np.uint8)}
+    assert_near(path, network(dtype), 0.03)
+
+
 def test_weights_of_several_nodes_and_of_outer_dimensions(tmp_path):
     path = process(our_nbits, network(), tmp_path / "q.onnx", block_size=32)
     counts, arrays = contents(path)
@@ -316,7 +330,6 @@ def test_configurations_for_quantize(tmp_path):
 @pytest.mark.parametrize(("action", "message"), [
     (lambda m: our_nbits.MatMulNBitsQuantizer(m, bits=3), "2, 4 or 8 bits, found 3"),
     (lambda m: our_nbits.MatMulNBitsQuantizer(m, block_size=24), "power of 2.*24"),
-    (lambda m: our_nbits.MatMulNBitsQuantizer(m, bits=8, quant_format=ours.QuantFormat.QDQ).process(), "found 8"),
     (lambda m: our_nbits.MatMulNBitsQuantizer(m, bits=8, op_types_to_quantize=("Gather",)).process(),
      "4 bits for Gather"),
     (lambda m: our_nbits.MatMulNBitsQuantizer(m, algo_config=our_nbits.GPTQWeightOnlyQuantConfig()).process(),

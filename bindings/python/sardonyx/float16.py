@@ -7,6 +7,8 @@ import os
 import ml_dtypes
 import numpy as np
 
+from sardonyx.opset_conversion import convert_opset
+
 _FLOAT, _FLOAT16, _BFLOAT16 = 1, 10, 16  # TensorProto.DataType
 _LARGE_WEIGHT, _LARGE_MODEL = 1 << 20, 2_000_000_000  # bytes: what a serialized proto may have is a little more
 SMALLEST, LARGEST = 5.96e-08, 65504.0  # of half precision: the smallest positive number and the largest finite one
@@ -109,6 +111,7 @@ def convert_float_to_float16(model, min_positive_val=SMALLEST, max_finite_val=LA
         raise ValueError(f"expected a range within {SMALLEST} and {LARGEST}, which half precision has, found "
                          f"{min_positive_val} and {max_finite_val}")
     model = _with_types(_opened(model), disable_shape_infer)
+    _fix_defaults(model.graph)
     conversion = _Conversion(model, (min_positive_val, max_finite_val), op_block_list, node_block_list,
                              force_fp16_initializers, force_fp16_inputs,
                              _BFLOAT16 if use_bfloat16_as_blocked_nodes_dtype else _FLOAT)
@@ -134,12 +137,11 @@ def convert_float_to_bfloat16(model, min_positive_val=SMALLEST_BFLOAT16, max_fin
     model = _opened(model)
     needed = _BODY_OPSET if any(node.op_type in CONTROL_FLOW for node in model.graph.node) else _CAST_OPSET
     if _opset(model) < needed:
-        import onnx
-
         logging.warning("the model is of opset %d: it is converted to opset %d, whose operators have bfloat16",
                         _opset(model), needed)
-        model = onnx.version_converter.convert_version(model, needed)
+        model = convert_opset(model, needed)
     model = _with_types(model, disable_shape_infer)
+    _fix_defaults(model.graph)
     conversion = _Conversion(model, (min_positive_val, max_finite_val), op_block_list, node_block_list,
                              force_bf16_initializers, {}, _FLOAT, _BFLOAT16)
     conversion.takes = Bfloat16Operators({"": _opset(model), **{one.domain: one.version for one in model.opset_import
@@ -150,6 +152,14 @@ def convert_float_to_bfloat16(model, min_positive_val=SMALLEST_BFLOAT16, max_fin
 
 def _opset(model):
     return max((one.version for one in model.opset_import if one.domain in ("", "ai.onnx")), default=11)
+
+
+def _fix_defaults(graph):
+    """Weights that are inputs, too, become constants: some stay floats, others do not, and an input has one type."""
+    weights = {one.name for one in graph.initializer if one.data_type == _FLOAT}
+    kept = [one for one in graph.input if one.name not in weights]
+    del graph.input[:]
+    graph.input.extend(kept)
 
 
 def _opened(model):
@@ -269,7 +279,7 @@ class _Conversion:
         renamed, before, behind = {}, [], []
         if not keep_io_types:
             return renamed, before, behind
-        weights = {one.name for one in graph.initializer}
+        weights = {one.name for one in graph.initializer if one.data_type == _FLOAT}
         for index, value in enumerate(graph.input):
             if self._is_kept(value, keep_io_types) and value.name not in weights:
                 renamed[value.name] = self.free_name(f"graph_input_cast_{index}")

@@ -259,6 +259,14 @@ class Graph:
             known = self.initializers[name]
             self.initializers[name] = Initializer(known.name, known.type, known.size, True)
 
+    def fix_defaults(self):
+        """Weights are inputs with defaults in models as old as IR version 3, and in those that exporters wrote like
+        these: they become constants. So do not scalars, which callers may want to set, unless the model is that old."""
+        for name in [one for one in self.inputs if one in self.initializers]:
+            known = self.initializers[name].type
+            if self.model.ir_version < 4 or (known.dtype in ("float", "float16", "bfloat16") and known.shape):
+                self.remove_input(name)
+
     def add_output(self, name):
         self._edit("add_output", value=name)
         self.outputs.append(name)

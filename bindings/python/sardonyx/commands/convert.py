@@ -34,6 +34,7 @@ class Conversion:
         self.request, self.folder = request, folder
         self.says = (lambda *_: None) if request.json else print
         self.model = Model(request.file)
+        self.model.graph.fix_defaults()
         self.output = output_path(request, request.to)
         self._check()
         if request.to != "int4":
@@ -76,7 +77,7 @@ class Conversion:
         self.says("\nwrote " + styled("bold", str(self.output)))
 
     def _int4(self, path):
-        workshop = Workshop(Model(self.request.file), self.request.file, self.folder)
+        workshop = Workshop(self.model, self.request.file, self.folder)
         kept = model_facts.excluded_names(self.model, workshop.prepared, self.request.exclude)
         workshop.make(Settings("int4", block_size=self.request.block_size or 32, excluded=tuple(kept)), path)
         return kept

@@ -31,6 +31,7 @@ class Quantization:
         self.request, self.folder = request, Path(folder)
         self.says = (lambda *_: None) if request.json else print
         model = Model(request.file)
+        model.graph.fix_defaults()
         model_facts.refuse_quantized(model, request.model)
         model_facts.refuse_without_products(model, request.model)
         self.output = output_path(request, "int4" if request.method == "int4" else "int8")
@@ -50,6 +51,7 @@ class Quantization:
         self._say_assumptions()
         with Progress("preparing the model"):
             copy = Model(self.request.file)
+            copy.graph.fix_defaults()
             self.workshop = Workshop(copy, self.request.file, self.folder)
             self.request.excluded = model_facts.excluded_names(copy, self.workshop.prepared, self.request.exclude)
         self.settings, self.accuracy = self._chosen(choices(self.request, self.workshop))

@@ -92,6 +92,7 @@ class BaseQuantizer:
         # What follows from operators of other domains alone stays as it is, unless quant_pre_process wrote its types.
         self.changed.infer_types(standard_only=True)
         self.graph, self._added = self.changed.graph, {}
+        self.graph.fix_defaults()
         self.opset_version = self.changed.opsets.get("", self.changed.opsets.get("ai.onnx", 1))
         self.per_channel, self.reduce_range = per_channel, reduce_range
         options = self.extra_options = extra_options or {}
@@ -192,6 +193,7 @@ class BaseQuantizer:
             zero_point = np.zeros(1, ONNX_TYPE_TO_NP_TYPE[FLOAT8E4M3FN])
         else:
             exact = np.asarray(input_scale * weight_scale)
+            bias, exact = _by_channels(bias, exact)
             numbers = np.round(bias.astype(np.float64) / exact.astype(np.float64))
             if np.any(numbers < _INT32.min) or np.any(numbers > _INT32.max):
                 logging.warning("bias '%s' does not fit into int32: its scale is too small", bias_name)
@@ -245,10 +247,10 @@ class BaseQuantizer:
         """The weight's scale (of the whole or of each channel), enlarged where the bias would not fit into int32 with
         the product of the scales; None if it fits everywhere."""
         largest = np.abs(bias.astype(np.float64))
-        if weight_scale.ndim == 0 or weight_scale.size == 1:
+        if weight_scale.size == 1 or largest.ndim == 0 or largest.shape[-1] % weight_scale.size:
             largest = largest.max() if largest.size else np.float64(0)
-        elif largest.shape != weight_scale.shape:
-            return None
+        else:  # of each channel in all rows and groups
+            largest = largest.reshape(-1, weight_scale.size).max(0)
         needed = 1.0001 * (2.0 * largest) / (float(_INT32.max) - float(_INT32.min + 1))
         found = np.float64(np.asarray(input_scale).item()) * weight_scale.astype(np.float64)
         too_small = (found < needed) & (found > 0)
@@ -276,6 +278,16 @@ class BaseQuantizer:
     def readings(self, name):
         """How often nodes of this graph read a value."""
         return sum(node.inputs.count(name) for node in self.graph.consumers(name))
+
+
+def _by_channels(bias, scale):
+    """(a bias, the scales of its last axis) where the scales are those of channels. The groups of a ConvTranspose share
+    the channels of its weight; a Gemm's bias may be one number for all channels."""
+    if scale.size == 1:
+        return bias, scale
+    if bias.ndim == 0 or bias.shape[-1] == 1:
+        return np.broadcast_to(bias, (*bias.shape[:-1], scale.size)), scale
+    return bias, np.tile(scale, bias.shape[-1] // scale.size)
 
 
 def checked_axis(name, axis, rank):

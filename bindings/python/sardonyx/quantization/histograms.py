@@ -59,12 +59,15 @@ def _add_counts(array, hist, edges, absolute):
 
 def _bins(count, low, high):
     """No counts yet, and edges of that many bins, float32 for half-precision values, too: these lie too far apart."""
-    low, high = np.float32(low), np.float32(high)
+    low, high = float(np.float32(low)), float(np.float32(high))
     # Edges that float32 can tell apart, for values that are all the same, too.
-    least = max(abs(low), abs(high), np.finfo(np.float32).tiny) * count * np.finfo(np.float32).eps
-    if float(high) - float(low) < least:
+    limits = np.finfo(np.float32)
+    least = max(abs(low), abs(high), float(limits.tiny)) * count * float(limits.eps)
+    if high - low < least:
         low, high = low - max(least, 0.5), high + max(least, 0.5)
-    return np.zeros(count, np.int64), np.linspace(float(low), float(high), count + 1).astype(np.float32)
+    # Masks hold the lowest number of all, which an edge may lie behind.
+    ends = max(low, float(limits.min)), min(high, float(limits.max))
+    return np.zeros(count, np.int64), np.clip(np.linspace(*ends, count + 1), *ends).astype(np.float32)
 
 
 def _counts_between(stream, edges, absolute):

@@ -12,6 +12,7 @@ import ml_dtypes
 import numpy as np
 
 from sardonyx.model import Model
+from sardonyx.opset_conversion import convert_opset
 from sardonyx.quantization import weight_only_math
 from sardonyx.quantization.base_quantizer import QUANTIZABLE
 
@@ -67,6 +68,7 @@ class MatMulNBitsQuantizer:
                  algo_config: WeightOnlyQuantConfig | None = None):
         self.model_path = os.fspath(model) if isinstance(model, (str, os.PathLike)) else None
         self.changed = Model(model)
+        self.changed.graph.fix_defaults()
         self.changed.infer_types()
         self.model = ChangedModel(self.changed)
         self.bits, self.block_size, self.is_symmetric = bits, block_size, is_symmetric
@@ -111,11 +113,9 @@ class MatMulNBitsQuantizer:
         version = self.changed.opsets.get("", _INT4_OPSET)
         if version >= _INT4_OPSET:
             return
-        import onnx
-
         logging.warning("the model is of opset %d, which has no integers of 4 bits: it is converted to opset %d",
                         version, _INT4_OPSET)
-        converted = onnx.version_converter.convert_version(self.changed.to_proto(), _INT4_OPSET)
+        converted = convert_opset(self.changed.to_proto(), _INT4_OPSET)
         converted.ir_version = max(converted.ir_version, 10)
         self.changed = Model(converted)
         self.changed.infer_types()
@@ -256,9 +256,6 @@ class MatMulNBitsQuantizer:
         """DequantizeLinear with blocks along K, and the MatMul; with one block for each column and without zero points
         the weight is stored transposed."""
         config = self.algo_config
-        if config.bits == 8:
-            raise NotImplementedError(f"{node!r}: expected 2 or 4 bits for QuantFormat.QDQ, found 8; quantize_static "
-                                      "has weights of 8 bits")
         rows = matrix.shape[0]
         size = rows if config.channel_wised_quantize else config.block_size
         turned = config.channel_wised_quantize and config.is_symmetric
@@ -327,8 +324,8 @@ class MatMulNBitsQuantizer:
 
 
 def _element(bits, is_signed):
-    kinds = {(2, True): "int2", (2, False): "uint2", (4, True): "int4", (4, False): "uint4"}
-    return np.dtype(getattr(ml_dtypes, kinds[bits, is_signed]))
+    name = f"{'' if is_signed else 'u'}int{bits}"
+    return np.dtype(name if bits == 8 else getattr(ml_dtypes, name))
 
 
 def quantized_along(data, axis, block_size, is_symmetric):

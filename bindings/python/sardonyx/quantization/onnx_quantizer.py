@@ -215,7 +215,8 @@ class ONNXQuantizer(BaseQuantizer):
         if name in self.quantized_value_map:
             return self.quantized_value_map[name]
         if name in self.graph.initializers:
-            if axis is not None:
+            # Products on integers take scales of the columns of a matrix, but none of a vector or of a stack.
+            if axis is not None and len(self.graph.initializers[name].type.shape) == 2:
                 return self.quantize_weight_per_channel(name, kind, axis, reduce_range)
             return self.quantize_initializer(name, kind, reduce_range)
         if self.contains_tensor(name) or self.parent is None:

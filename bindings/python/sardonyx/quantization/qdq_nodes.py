@@ -109,7 +109,7 @@ class QDQNodes:
         quantizer, graph = self.quantizer, self.graph
         params = quantizer.initializer_quant_params[name]
         scale, output = self._scale_of(name, params), graph.unique_name(add_dequant_output_suffix(name))
-        graph.replace_uses(name, output)
+        self._redirect(name, None, output)
         if quantizer.add_qdq_pair_to_weight:
             self._add_pair(name, add_quant_output_suffix(name), output, name, scale)
         else:
@@ -148,7 +148,7 @@ class QDQNodes:
         if name in self.graph.outputs and self.graph.producer(name) is not None:
             return self._rename_output(name), name
         output = self.graph.unique_name(add_dequant_output_suffix(name))
-        self.graph.replace_uses(name, output)
+        self._redirect(name, None, output)
         return name, output
 
     def _rename_output(self, name):
@@ -188,8 +188,10 @@ class QDQNodes:
         self._add_pair(output, add_quant_output_suffix(changed), second_output, changed, second)
 
     def _redirect(self, name, readers, output):
-        for node in self.graph.consumers(name) if output != name else ():
-            if node.name in readers:
+        """Nodes of this graph with these names (None: all) read `output`. Bodies, which are not quantized, go on
+        reading the floats."""
+        for node in list(self.graph.consumers(name)) if output != name else ():
+            if readers is None or node.name in readers:
                 for index, one in enumerate(node.inputs):
                     if one == name:
                         node.set_input(index, output)
@@ -201,11 +203,12 @@ class QDQNodes:
                                      for one in (info.input_name, info.weight_name))
         quantized, scale_name, zero_point_name, scale = quantizer.add_quantized_bias(name, input_scale, weight_scale,
                                                                                      info.beta)
+        rank = max(len(graph.initializers[name].type.shape), 1)
         graph.remove_initializer(name)
         if quantizer.weight_qType == FLOAT8E4M3FN:
             graph.add_node("Cast", [quantized], [name], add_dequant_suffix(name), attributes={"to": element})
         else:
-            made = _Scale(scale_name, zero_point_name, 0 if scale.size > 1 else None)
+            made = _Scale(scale_name, zero_point_name, rank - 1 if scale.size > 1 else None)
             self._add_node(DEQUANT_OP_NAME, quantized, name, add_dequant_suffix(name), made)
         self.written[name] = _Written(_Scale(scale_name, zero_point_name))
 

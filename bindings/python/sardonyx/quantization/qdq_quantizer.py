@@ -123,6 +123,7 @@ class QDQQuantizer(BaseQuantizer):
         self.tensors_to_quantize = {}  # name: QDQTensorQuantInfo, in the order in which rules marked them
         self.bias_to_quantize = {}  # name: QDQBiasQuantInfo
         self.tensor_to_its_receiving_nodes = {}  # nodes that are quantized, by the names that they read
+        self.nodes_to_remove = []  # what rules no longer need
         self.tensor_to_producing_dq = {}  # of values that the model itself dequantizes
         self.quantization_params = self.calc_graph_quant_params()
         self.initializer_quant_params = {}
@@ -256,6 +257,15 @@ class QDQQuantizer(BaseQuantizer):
         self.tensors_to_quantize.pop(source, None)
         return True
 
+    def remove_node(self, node):
+        """A node that is not in the result: it goes when all tensors are done, or when remove_nodes() is called."""
+        self.nodes_to_remove.append(node)
+
+    def remove_nodes(self):
+        for node in self.nodes_to_remove:
+            self.graph.remove_node(node)
+        self.nodes_to_remove = []
+
     def _mark(self, tensor_name, info):
         if tensor_name not in self.tensors_to_quantize and self._is_tensor_quantizable(tensor_name):
             self.tensors_to_quantize[tensor_name] = info
@@ -274,6 +284,7 @@ class QDQQuantizer(BaseQuantizer):
         if not self.qdq_disable_weight_adjust_for_int32_bias:
             self._enlarge_scales_for_biases()
         QDQNodes(self).add_all()
+        self.remove_nodes()
         if not self.add_qdq_pair_to_weight:
             for graph in reversed([graph for graph in self.changed.graphs if graph is not None]):
                 graph.remove_unused_initializers()

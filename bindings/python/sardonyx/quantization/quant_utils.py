@@ -9,6 +9,7 @@ import ml_dtypes
 import numpy as np
 
 from sardonyx import GraphOptimizationLevel, InferenceSession, SessionOptions
+from sardonyx.opset_conversion import convert_opset
 from sardonyx.quantization.quant_math import (
     FLOAT8_DISTRIBUTIONS,
     _check_type,
@@ -326,10 +327,4 @@ def update_opset_version(model, weight_type: QuantType, activation_type: QuantTy
     wanted = needed_opset(version, weight_type, activation_type, tensor_quant_overrides, block_size)
     if wanted == version:
         return model
-    import onnx
-
-    converted = onnx.version_converter.convert_version(model, wanted)
-    for entry in model.metadata_props:
-        if not any(entry.key == known.key for known in converted.metadata_props):
-            converted.metadata_props.add(key=entry.key, value=entry.value)
-    return save_and_reload_model_with_shape_infer(converted)
+    return save_and_reload_model_with_shape_infer(convert_opset(model, wanted))

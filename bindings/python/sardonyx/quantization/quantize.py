@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from sardonyx.model import Model
+from sardonyx.opset_conversion import convert_opset
 from sardonyx.quantization.calibrate import (
     CalibrationDataReader,
     CalibrationMethod,
@@ -164,12 +165,7 @@ def _opened(model_input, weight_type, activation_type, extra_options, oldest=1):
                         version, oldest)
         wanted = oldest
     if wanted != version:
-        import onnx
-
-        metadata = model.metadata
-        model = Model(onnx.version_converter.convert_version(model.to_proto(), wanted))
-        for key, value in metadata.items():
-            model.set_metadata(key, value)
+        model = Model(convert_opset(model.to_proto(), wanted))
     if model.metadata.get(_PREPROCESSED[0]) != _PREPROCESSED[1]:
         logging.warning("the model was not prepared by quant_pre_process: nodes may stay on floats that could be fused "
                         "or folded before")

@@ -35,7 +35,7 @@ from sardonyx.quantization.operators.qdq_base_operator import (
     QDQNormalization,
     QDQOperatorBase,
 )
-from sardonyx.quantization.quant_types import QuantizationMode
+from sardonyx.quantization.quant_types import QuantizationMode, ms_domain
 
 CommonOpsRegistry = {
     "Gather": GatherQuant, "Transpose": Direct8BitOp, "EmbedLayerNormalization": EmbedLayerNormalizationQuant,
@@ -65,6 +65,9 @@ QDQRegistry = {
 }
 
 
+_DOMAINS = ("", "ai.onnx", ms_domain)  # an operator of another domain may have the name of one of these
+
+
 def CreateDefaultOpQuantizer(onnx_quantizer, node):  # noqa: N802  (names of the API)
     """The rule that leaves a node on floats."""
     return QuantOperatorBase(onnx_quantizer, node)
@@ -73,7 +76,7 @@ def CreateDefaultOpQuantizer(onnx_quantizer, node):  # noqa: N802  (names of the
 def CreateOpQuantizer(onnx_quantizer, node):  # noqa: N802
     """The rule of a node for an ONNXQuantizer; that of a node that is not to be quantized leaves it on floats."""
     rules = IntegerOpsRegistry if onnx_quantizer.mode == QuantizationMode.IntegerOps else QLinearOpsRegistry
-    if node.op_type in rules:
+    if node.op_type in rules and node.domain in _DOMAINS:
         rule = rules[node.op_type](onnx_quantizer, node)
         if rule.should_quantize():
             return rule
@@ -82,4 +85,5 @@ def CreateOpQuantizer(onnx_quantizer, node):  # noqa: N802
 
 def CreateQDQQuantizer(onnx_quantizer, node):  # noqa: N802
     """The rule of a node for a QDQQuantizer: without one of its own, all of its tensors are quantized."""
-    return QDQRegistry.get(node.op_type, QDQOperatorBase)(onnx_quantizer, node)
+    rule = QDQRegistry.get(node.op_type, QDQOperatorBase) if node.domain in _DOMAINS else QDQOperatorBase
+    return rule(onnx_quantizer, node)

@@ -4,9 +4,11 @@ import tempfile
 from pathlib import Path
 
 from sardonyx.model import Model
+from sardonyx.opset_conversion import convert_opset
 
 # ONNX Runtime's module of this name has these, too, so programs may import them from here.
 from sardonyx.quantization.fusions import ReplaceUpsampleWithResize  # noqa: F401
+from sardonyx.quantization.matmul_add_to_gemm import replace_matmul_and_add
 from sardonyx.quantization.onnx_model import ONNXModel  # noqa: F401
 from sardonyx.quantization.quant_utils import (  # noqa: F401
     add_pre_process_metadata,
@@ -44,6 +46,8 @@ def quant_pre_process(input_model=None, output_model_path: str | Path | None = N
         SymbolicShapeInference(int_max, auto_merge, guess_output_rank, verbose).complete(model)
     if not skip_optimization:
         model = _optimized(model)
+        model.infer_types()
+        replace_matmul_and_add(model)
     if not (skip_onnx_shape and skip_symbolic_shape):
         model.infer_types()
     model.set_metadata("onnx.quant.pre_process", "onnxruntime.quant")
@@ -56,9 +60,7 @@ def _of_opset(model):
     version = model.opsets.get("", model.opsets.get("ai.onnx", _OLDEST))
     if version >= _OLDEST:
         return model
-    import onnx
-
-    return Model(onnx.version_converter.convert_version(model.to_proto(), _OLDEST))
+    return Model(convert_opset(model.to_proto(), _OLDEST))
 
 
 def _optimized(model):

@@ -9,6 +9,7 @@ import onnx
 
 import sardonyx as ort
 from sardonyx.model import Model
+from sardonyx.opset_conversion import convert_opset
 
 
 def _bodies(node):
@@ -46,7 +47,7 @@ def update_onnx_opset(
     source = os.fspath(model_path.resolve(strict=True))
     if logger:
         logger.info("%s is converted to opset %d", source, opset)
-    converted = onnx.version_converter.convert_version(onnx.load(source), opset)
+    converted = convert_opset(onnx.load(source), opset)
     if out_path:
         onnx.save(converted, os.fspath(out_path))
         if logger:

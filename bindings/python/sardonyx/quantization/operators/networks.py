@@ -36,12 +36,15 @@ class _LayerQuant(QuantOperatorBase):
 
 
 class AttentionQuant(_LayerQuant):
+    """Of com.microsoft: ONNX's own operator of this name has no weights."""
+
     def should_quantize(self):
-        return self.quantizer.should_quantize_node(self.node)
+        return self.node.domain == ms_domain and self.quantizer.should_quantize_node(self.node)
 
     def quantize(self):
         node = self.node
-        if "qkv_hidden_sizes" in node.attribute_names:  # QAttention has heads of one size only
+        # QAttention has heads of one size only, and no bias of scores.
+        if {"qkv_hidden_sizes", "rotary_embedding_dim"}.intersection(node.attribute_names) or any(node.inputs[5:]):
             return self.keep()
         source = self.quantizer.quantize_activation(node, [0])
         weight = self.quantizer.quantize_weight(node, [1], reduce_range=True, op_level_per_channel=True)

@@ -82,10 +82,12 @@ class ConvInteger(_IntegerProduct):
 class QLinearMatMul(QOpMatMul):
     def quantize(self):
         quantizer = self.quantizer
+        params = quantizer.output_params(self.node.outputs[0])
+        if params is None:
+            return self.keep()
         sources = quantizer.quantize_activation(self.node, [0])
         weights = quantizer.quantize_weight(self.node, [1], reduce_range=True, op_level_per_channel=True)
-        params = quantizer.output_params(self.node.outputs[0])
-        if params is None or sources is None or weights is None:
+        if sources is None or weights is None:
             return self.keep()
         domain = ms_domain if quantizer.weight_qType in FLOAT8_TYPES else ""
         self.replace("QLinearMatMul", [*with_params(*sources, *weights), *params], params, domain)
@@ -96,9 +98,11 @@ class QLinearGemm(QOpMatMul):
     def quantize(self):
         quantizer, node = self.quantizer, self.node
         bias = node.inputs[2] if len(node.inputs) > 2 else ""
-        values = _with_weight(quantizer, node, quantizer.weight_qType, 0 if node.attribute("transB", 0) else 1)
         params, alpha = quantizer.output_params(node.outputs[0]), node.attribute("alpha", 1.0)
-        if params is None or values is None or alpha == 0 or (bias and not quantizer.is_input_a_initializer(bias)):
+        if params is None or alpha == 0 or (bias and not quantizer.is_input_a_initializer(bias)):
+            return self.keep()  # before its inputs are quantized for nobody
+        values = _with_weight(quantizer, node, quantizer.weight_qType, 0 if node.attribute("transB", 0) else 1)
+        if values is None:
             return self.keep()
         if bias:  # QGemm multiplies it by alpha, too
             bias = quantizer.quantize_bias_static(bias, node.inputs[0], node.inputs[1],
@@ -115,9 +119,9 @@ class QLinearConv(QuantOperatorBase):
             raise RuntimeError(f"{node!r}: a Conv with a bias cannot be quantized to float8")
         if bias and not quantizer.is_input_a_initializer(bias):
             return self.keep()
-        values = _with_weight(quantizer, node, INT8, 0)
         params = quantizer.output_params(node.outputs[0])
-        if params is None or values is None:
+        values = None if params is None else _with_weight(quantizer, node, INT8, 0)
+        if values is None:
             return self.keep()
         biases = [quantizer.quantize_bias_static(bias, node.inputs[0], node.inputs[1])] if bias else []
         self.replace("QLinearConv", [*with_params(*values), *params, *biases], params, domain="")

@@ -31,13 +31,19 @@ class QDQOperatorBase:
 
 
 class QDQMatMul(QDQOperatorBase):
+    """Only matrices have channels: no QLinearMatMul takes scales along an axis of a vector or of a stack of matrices,
+    so that ONNX Runtime would load the result and fail in a run."""
+
     def quantize(self):
+        quantizer = self.quantizer
         outputs = [] if self.disable_qdq_for_node_output else self.node.outputs
         for name in (*self.node.inputs, *outputs):
-            if self.quantizer.is_input_a_initializer(name):
-                self.quantizer.quantize_weight_of(name, default_axis=1, op_type=self.node.op_type)
+            if not quantizer.is_input_a_initializer(name):
+                quantizer.quantize_activation_tensor(name)
+            elif len(quantizer.graph.initializers[name].type.shape) == 2 or quantizer.tensor_quant_overrides.get(name):
+                quantizer.quantize_weight_of(name, default_axis=1, op_type=self.node.op_type)
             else:
-                self.quantizer.quantize_activation_tensor(name)
+                quantizer.quantize_weight_tensor(name)
 
 
 class QDQConv(QDQOperatorBase):
