@@ -9,7 +9,7 @@ import onnxruntime.quantization as peer
 import pytest
 import sardonyx
 import sardonyx.quantization as ours
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, numpy_helper
 from onnxruntime.tools.symbolic_shape_infer import SymbolicShapeInference as PeerInference
 from quantized_models import Reader, Weights, cnn, contents, feed, mlp, model, transformer
 from sardonyx.model import Model
@@ -106,6 +106,27 @@ def test_shapes_follow_from_constants_that_are_nodes():
                        for one in (*made.graph.value_info, *made.graph.output) if one.name in "ursyz"}
     assert found["ours"] == {"u": [3, 1, 4, 6], "r": [3, 1, 8, 12], "s": [3, 8, 12], "y": [3, 8, 12], "z": [3, 4, 12]}
     assert found["ours"] == found["peer"]
+
+
+def test_pads_that_are_turned_around():
+    """As torch.onnx writes them without folding: a matrix of constants, reversed and transposed."""
+    w = Weights(15)
+    proto = model([
+        N("ConstantOfShape", [w.constant("four", np.int64([4]))], ["zeros"], "zeros",
+          value=numpy_helper.from_array(np.int64([0]))),
+        N("Concat", [w.constant("given", np.int64([1, 2, 3, 4])), "zeros"], ["all"], "all", axis=0),
+        N("Reshape", ["all", w.constant("pairs", np.int64([-1, 2]))], ["rows"], "rows"),
+        N("Slice", ["rows", w.constant("from", np.int64([-1])), w.constant("to", np.int64([-(2**63) + 1])),
+                    w.constant("axis", np.int64([0])), w.constant("step", np.int64([-1]))], ["back"], "back"),
+        N("Transpose", ["back"], ["columns"], "columns", perm=[1, 0]),
+        N("Reshape", ["columns", w.constant("flat", np.int64([-1]))], ["pads"], "pads"),
+        N("Pad", ["x", "pads"], ["p"], "pad"), N("MaxPool", ["p"], ["m"], "pool", kernel_shape=[2, 2], strides=[2, 2]),
+        N("Relu", ["m"], ["y"], "relu")], {"x": ["n", 3, 9, 9]}, ["y"], w.made)
+    made = SymbolicShapeInference.infer_shapes(with_nodes_for_constants(proto))
+    found = {one.name: [dim.dim_value or dim.dim_param for dim in one.type.tensor_type.shape.dim]
+             for one in (*made.graph.value_info, *made.graph.output)}
+    assert found["p"] == ["n", 3, 16, 12] and found["m"] == found["y"] == ["n", 3, 8, 6]
+    assert len(made.graph.node) == 9 + len(w.made)
 
 
 @pytest.mark.parametrize("make", [mlp, cnn, transformer, conv_and_norm])

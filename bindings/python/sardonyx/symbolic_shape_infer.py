@@ -26,6 +26,7 @@ from sardonyx.shape_protos import (  # noqa: F401
 )
 
 _logger = logging.getLogger(__name__)
+_LARGE = 1 << 30  # bytes of weights
 
 
 class SymbolicShapeInference:
@@ -44,6 +45,7 @@ class SymbolicShapeInference:
         Errors: RuntimeError where the rank of a value does not follow, which names the node."""
         made = Model(in_mp)
         made.infer_types()
+        _infer_from_folded(made)
         SymbolicShapeInference(int_max, auto_merge, guess_output_rank, verbose).complete(made)
         return made.to_proto()
 
@@ -70,6 +72,31 @@ class SymbolicShapeInference:
     def _first_unknown(graph):
         return next((node for node in graph.nodes
                      for name in node.outputs if name and not _has_rank(graph, name)), None)
+
+
+def _infer_from_folded(made):
+    """Numbers that follow from constants of any form, as the pads do that PyTorch reshapes and turns around: from a
+    copy in which constants are folded. A model that no copy in memory holds stays as it is."""
+    graph = made.graph
+    if all(_is_known(graph.type_of(name)) for node in graph.nodes for name in node.outputs if name):
+        return
+    if sum(known.size for known in graph.initializers.values()) > _LARGE:
+        return
+    folded = Model(made)
+    folded.optimize("basic")
+    folded.infer_types()
+    for node in folded.graph.nodes:
+        for name in node.outputs:
+            known = folded.graph.type_of(name) if name else None
+            before = graph.type_of(name) if name and graph.producer(name) is not None else None
+            if _is_known(known) and before is not None and before.dtype == known.dtype and not _is_known(before):
+                graph.set_type(name, known.dtype, known.shape)
+    made.infer_types()
+
+
+def _is_known(known):
+    """Whether each dimension is a number or a symbol."""
+    return known is not None and known.shape is not None and None not in known.shape
 
 
 def _has_rank(graph, name):
@@ -99,6 +126,7 @@ def main():
     options = parse_arguments()
     made = Model(options.input)
     made.infer_types()
+    _infer_from_folded(made)
     try:
         SymbolicShapeInference(options.int_max, options.auto_merge, options.guess_output_rank,
                                options.verbose).complete(made)
