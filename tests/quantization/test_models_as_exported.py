@@ -86,6 +86,20 @@ def test_vectors_and_stacks_of_matrices_have_no_channels(tmp_path, form, shape):
     assert_near(proto, path)
 
 
+@pytest.mark.parametrize("head", ["Gemm", "MatMul"])
+@pytest.mark.parametrize("form", FORMS)
+def test_a_table_that_is_the_weight_of_a_product_too(tmp_path, form, head):
+    """Tied embeddings. With scales of the table's rows, what Gather takes out of it has no scale. Seven bits, as
+    ONNX Runtime's sums saturate on processors without VNNI."""
+    w = Weights(16)
+    nodes = [N("Gather", [w("table", 20, 16), "ids"], ["e"], "gather"), N("MatMul", ["e", w("w", 16, 16)], ["h"], "up")]
+    nodes += [N("Gemm", ["h", "table"], ["y"], "head", transB=1)] if head == "Gemm" else [
+        N("Transpose", ["table"], ["turned"], "turn", perm=[1, 0]), N("MatMul", ["h", "turned"], ["y"], "head")]
+    proto = model(nodes, {"ids": [5]}, ["y"], w.made, ids=TensorProto.INT64)
+    how, arguments = FORMS[form]
+    assert_near(proto, quantized(how, proto, tmp_path / "q.onnx", per_channel=True, reduce_range=True, **arguments))
+
+
 def test_attention_of_onnx_stays_as_it_is(tmp_path):
     """It has the name of an operator of com.microsoft, which has weights."""
     w = Weights(5)

@@ -280,6 +280,7 @@ class QDQQuantizer(BaseQuantizer):
                     self.tensor_to_its_receiving_nodes.setdefault(name, []).append(node)
             if node.op_type == DEQUANT_OP_NAME:
                 self.tensor_to_producing_dq.update(dict.fromkeys(node.outputs, node))
+        self._quantize_shared_weights_as_a_whole()
         self.initializer_quant_params = self._params_of_initializers()
         if not self.qdq_disable_weight_adjust_for_int32_bias:
             self._enlarge_scales_for_biases()
@@ -289,6 +290,14 @@ class QDQQuantizer(BaseQuantizer):
             for graph in reversed([graph for graph in self.changed.graphs if graph is not None]):
                 graph.remove_unused_initializers()
         self.finish()
+
+    def _quantize_shared_weights_as_a_whole(self):
+        """Of tied embeddings: what Gather takes out of a table has the table's scale, and other shapes than its
+        channels."""
+        for info in list(self.tensors_to_quantize.values()):
+            table = self.tensors_to_quantize.get(info.quant_para_provider.input_name) if info.is_shared else None
+            if table is not None and table.axis is not None:
+                table.axis = None
 
     def _params_of_initializers(self):
         return {name: self._params_of_initializer(name, info) for name, info in self.tensors_to_quantize.items()
