@@ -262,6 +262,29 @@ def test_preparation_joins_products_and_biases(tmp_path, source, weight, bias, s
     np.testing.assert_allclose(*results, rtol=1e-5, atol=1e-6)
 
 
+def test_preparation_leaves_the_products_of_attention(tmp_path):
+    """Those of a layer whose sums are normalized behind; the ones of its feed-forward part are joined."""
+    w = Weights(17)
+
+    def linear(source, target, *shape):
+        return [N("MatMul", [source, w(f"w_{target}", *shape)], [f"m_{target}"], f"m_{target}"),
+                N("Add", [f"m_{target}", w(f"b_{target}", shape[1])], [target], f"a_{target}")]
+
+    nodes = [N("LayerNormalization", ["x", w("g0", 8), w("c0", 8)], ["n"], "norm0"),
+             *linear("n", "q", 8, 8), *linear("n", "k", 8, 8), *linear("n", "v", 8, 8),
+             N("Transpose", ["k"], ["t"], "turn", perm=[0, 2, 1]), N("MatMul", ["q", "t"], ["s"], "scores"),
+             N("Softmax", ["s"], ["p"], "softmax"), N("MatMul", ["p", "v"], ["o"], "mix"), *linear("o", "h", 8, 8),
+             N("Add", ["h", "n"], ["r"], "residual"),
+             N("LayerNormalization", ["r", w("g1", 8), w("c1", 8)], ["f"], "norm1"),
+             *linear("f", "up", 8, 16), N("Relu", ["up"], ["a"], "relu"), *linear("a", "y", 16, 8)]
+    proto = model(nodes, {"x": [1, 4, 8]}, ["y"], w.made)
+    onnx.save(proto, tmp_path / "f.onnx")
+    for name, library in (("ours", ours), ("peer", peer)):
+        library.quant_pre_process(str(tmp_path / "f.onnx"), tmp_path / f"{name}.onnx")
+    mine, other = (contents(str(tmp_path / f"{name}.onnx"))[0] for name in ("ours", "peer"))
+    assert mine == other and mine["", "Gemm"] == 2
+
+
 def test_rules_may_remove_nodes(tmp_path):
     """As ONNX Runtime's do, with quantizer.remove_node."""
     class Dropped(QDQOperatorBase):

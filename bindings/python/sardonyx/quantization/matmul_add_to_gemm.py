@@ -7,7 +7,8 @@ _FLOATS = ("float", "double", "float16", "bfloat16")
 
 def replace_matmul_and_add(model):
     """In all graphs, where the product is one of matrices and the sum adds a row, a column or a matrix to it. Types
-    have to be known. A first input of another rank is reshaped before and behind where its shape is known."""
+    have to be known. A first input of another rank is reshaped before and behind where its shape is known, but not in
+    attention."""
     for graph in model.graphs:
         for node in graph.nodes if graph is not None else ():
             if node.op_type == "MatMul" and node.domain in ("", "ai.onnx"):
@@ -31,8 +32,24 @@ def _replace(model, graph, product):
         return
     if len(source) == 2:
         _put(graph, product, addition, product.inputs[0], bias, addition.outputs[0])
-    elif all(isinstance(one, int) for one in source) and np.prod(source):
+    elif all(isinstance(one, int) for one in source) and np.prod(source) and not _is_of_attention(
+            graph, product, addition):
         _put_between_views(graph, product, addition, bias, source, columns)
+
+
+def _is_of_attention(graph, product, addition):
+    """One of the four products of a layer that adds its attention to what a LayerNormalization gives: fusions look for
+    them as they are, and ONNX Runtime leaves them, too."""
+    sums = [node for node in graph.consumers(addition.outputs[0]) if node.op_type == "Add"]
+    return any(_feeds_attention(graph, graph.producer(name))
+               for name in (product.inputs[0], *(name for node in sums for name in node.inputs)))
+
+
+def _feeds_attention(graph, node):
+    if node is None or node.op_type != "LayerNormalization":
+        return False
+    kinds = [reader.op_type for reader in graph.consumers(node.outputs[0])]
+    return kinds.count("MatMul") == 3 and kinds.count("Add") == 1 and kinds.count("Shape") == len(kinds) - 4
 
 
 def _only_reader(graph, name):
