@@ -9,10 +9,13 @@ def replace_matmul_and_add(model):
     """In all graphs, where the product is one of matrices and the sum adds a row, a column or a matrix to it. Types
     have to be known. A first input of another rank is reshaped before and behind where its shape is known, but not in
     attention."""
+    views = sum(node.op_type == "Reshape" for graph in model.graphs if graph is not None for node in graph.nodes)
     for graph in model.graphs:
         for node in graph.nodes if graph is not None else ():
             if node.op_type == "MatMul" and node.domain in ("", "ai.onnx"):
                 _replace(model, graph, node)
+    if views < sum(node.op_type == "Reshape" for graph in model.graphs if graph is not None for node in graph.nodes):
+        model.optimize("basic")  # joins views of the same value and views behind each other
 
 
 def _replace(model, graph, product):
