@@ -104,7 +104,9 @@ class WinogradTask {
     const int64_t count = span.end - span.begin, columns = Columns(panel);
     const int64_t chunk = s_.in_channels * p_.nr, parts = CeilDivide(count, tiles_.rows);
     const int64_t fetchers = parts >= 8 ? 8 : parts >= 4 ? 4 : parts >= 2 ? 2 : 1;
+    const int64_t least = count / parts, longer = count % parts;  // tiles of each part, parts of one more
     const bool narrow = columns * 2 <= p_.nr;
+    TileF32Fn* const* run = narrow ? tiles_.narrow : tiles_.wide;
     TileF32Args t;
     t.a_row_stride = p_.v_row;
     t.k = s_.in_channels;
@@ -114,11 +116,11 @@ class WinogradTask {
     t.b = args_.packed_weights + panel * p_.positions * chunk;
     for (int64_t position = 0; position < p_.positions; ++position, t.b += chunk) {
       const bool fetch = !last || position + 1 < p_.positions;
+      t.a0 = v + position * p_.v_plane;
+      t.c0 = m + position * p_.m_plane;
       for (int64_t part = 0; part < parts; ++part) {
-        const int64_t first = count * part / parts, rows = count * (part + 1) / parts - first, half = (rows + 1) / 2;
-        t.a0 = v + position * p_.v_plane + first * p_.v_row;
+        const int64_t rows = least + (part < longer ? 1 : 0), half = (rows + 1) / 2;
         t.a1 = t.a0 + half * p_.v_row;
-        t.c0 = m + position * p_.m_plane + first * p_.nr;
         t.c1 = t.c0 + half * p_.nr;
         t.prefetch = reinterpret_cast<const char*>(t.b);
         t.prefetch_step = 0;
@@ -126,7 +128,9 @@ class WinogradTask {
           t.prefetch += (chunk + part * chunk / fetchers) * 4;
           t.prefetch_step = p_.nr * 4 / fetchers;
         }
-        (narrow ? tiles_.narrow : tiles_.wide)[rows - 1](t);
+        run[rows - 1](t);
+        t.a0 += rows * p_.v_row;
+        t.c0 += rows * p_.nr;
       }
     }
     std::byte* rows = own + FloatBytes(p_.positions * p_.m_plane);
