@@ -7,18 +7,8 @@
 
 namespace delegate {
 
-const OrtApi* api = nullptr;
-const OrtEpApi* ep_api = nullptr;
 const OrtModelEditorApi* editor = nullptr;
 OrtEnv* env = nullptr;
-
-std::vector<const OrtNode*> NodesOf(const OrtGraph* graph) {
-  std::size_t count = 0;
-  Check(api->Graph_GetNumNodes(graph, &count));
-  std::vector<const OrtNode*> nodes(count);
-  if (count != 0) Check(api->Graph_GetNodes(graph, nodes.data(), count));
-  return nodes;
-}
 
 std::vector<const OrtValueInfo*> InputsOf(const OrtNode* node) {
   std::size_t count = 0;
@@ -138,14 +128,8 @@ struct Provider : OrtEp {
   }
 
   static std::size_t Number(const OrtSessionOptions* options, const char* name, std::size_t otherwise) {
-    const std::string key = std::string("ep.delegatingprovider.") + name;
-    char text[32] = {};
-    std::size_t size = sizeof(text);
-    int has = 0;
-    Check(api->HasSessionConfigEntry(options, key.c_str(), &has));
-    if (has == 0) return otherwise;
-    Check(api->GetSessionConfigEntry(options, key.c_str(), text, &size));
-    return std::stoul(text);
+    const std::string text = EntryOf(options, std::string("ep.delegatingprovider.") + name);
+    return text.empty() ? otherwise : std::stoul(text);
   }
 
   // Neighbours in the order of the graph: no path leaves such a group and comes back.
@@ -170,55 +154,24 @@ struct Provider : OrtEp {
   Settings settings;
 };
 
-struct Factory : OrtEpFactory {
-  Factory() : OrtEpFactory{} {
-    ort_version_supported = kVersion;
+struct Factory : PlainFactory {
+  Factory() : PlainFactory(kVersion) {
     GetName = [](const OrtEpFactory*) -> const char* { return kName; };
-    GetVendor = [](const OrtEpFactory*) -> const char* { return "Sardonyx tests"; };
-    GetVendorId = [](const OrtEpFactory*) -> uint32_t { return 0; };
-    GetVersion = [](const OrtEpFactory*) -> const char* { return "1.0.0"; };
-    GetSupportedDevices = [](OrtEpFactory* self, const OrtHardwareDevice* const* devices, size_t count,
-                             OrtEpDevice** found, size_t room, size_t* found_count) -> OrtStatus* {
-      return Guard([&] {
-        *found_count = 0;
-        for (size_t i = 0; i < count && *found_count < room; ++i)
-          if (api->HardwareDevice_Type(devices[i]) == OrtHardwareDeviceType_CPU)
-            Check(ep_api->CreateEpDevice(self, devices[i], nullptr, nullptr, &found[(*found_count)++]));
-      });
-    };
     CreateEp = [](OrtEpFactory*, const OrtHardwareDevice* const*, const OrtKeyValuePairs* const*, size_t,
                   const OrtSessionOptions* options, const OrtLogger*, OrtEp** provider) -> OrtStatus* {
       return Guard([&] { *provider = std::make_unique<Provider>(options).release(); });
     };
     ReleaseEp = [](OrtEpFactory*, OrtEp* provider) { delete static_cast<Provider*>(provider); };
-    CreateAllocator = [](OrtEpFactory*, const OrtMemoryInfo*, const OrtKeyValuePairs*,
-                         OrtAllocator** allocator) -> OrtStatus* {
-      *allocator = nullptr;
-      return nullptr;
-    };
-    ReleaseAllocator = [](OrtEpFactory*, OrtAllocator*) {};
-    CreateDataTransfer = [](OrtEpFactory*, OrtDataTransferImpl** transfer) -> OrtStatus* {
-      *transfer = nullptr;
-      return nullptr;
-    };
-    IsStreamAware = [](const OrtEpFactory*) { return false; };
   }
 };
 
 }  // namespace
 }  // namespace delegate
 
-#define DELEGATE_EXPORT extern "C" __attribute__((visibility("default")))
-
-DELEGATE_EXPORT OrtStatus* CreateEpFactories(const char* name, const OrtApiBase* base, const OrtLogger* logger,
-                                             OrtEpFactory** factories, size_t room, size_t* count);
-DELEGATE_EXPORT OrtStatus* ReleaseEpFactory(OrtEpFactory* factory);
-
 OrtStatus* CreateEpFactories(const char* /*name*/, const OrtApiBase* base, const OrtLogger* /*logger*/,
                              OrtEpFactory** factories, size_t /*room*/, size_t* count) {
   using namespace delegate;
-  api = base->GetApi(kVersion);
-  ep_api = api->GetEpApi();
+  TakeTables(base, kVersion);
   editor = api->GetModelEditorApi();
   return Guard([&] {
     Check(api->CreateEnv(ORT_LOGGING_LEVEL_ERROR, "delegate", &env));  // the one that there is

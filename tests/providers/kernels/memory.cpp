@@ -108,35 +108,7 @@ struct Allocator : OrtAllocator {
   const OrtMemoryInfo* info;
 };
 
-struct Transfer : OrtDataTransferImpl {
-  Transfer() : OrtDataTransferImpl{} {
-    ort_version_supported = kVersion;
-    Release = [](OrtDataTransferImpl* self) { delete static_cast<Transfer*>(self); };
-    CanCopy = [](const OrtDataTransferImpl*, const OrtMemoryDevice* from, const OrtMemoryDevice* to) {
-      const auto is_own = [](const OrtMemoryDevice* device) {
-        return ep_api->MemoryDevice_GetVendorId(device) == kVendorId;
-      };
-      const auto is_host = [](const OrtMemoryDevice* device) {
-        return ep_api->MemoryDevice_GetDeviceType(device) == OrtMemoryInfoDeviceType_CPU;
-      };
-      return (is_own(from) || is_host(from)) && (is_own(to) || is_host(to)) && (is_own(from) || is_own(to));
-    };
-    CopyTensors = [](OrtDataTransferImpl*, const OrtValue** from, OrtValue** to, OrtSyncStream**,
-                     size_t count) -> OrtStatus* {
-      return Guard([&] {
-        for (size_t i = 0; i < count; ++i) {
-          const void* source = nullptr;
-          void* target = nullptr;
-          size_t bytes = 0;
-          Check(api->GetTensorData(from[i], &source));
-          Check(api->GetTensorMutableData(to[i], &target));
-          Check(api->GetTensorSizeInBytes(from[i], &bytes));
-          if (bytes != 0) std::memcpy(Reach(target), Reach(source), bytes);
-        }
-      });
-    };
-  }
-};
+using Transfer = CardTransfer<kVendorId, Reach>;
 
 }  // namespace
 
@@ -169,6 +141,6 @@ OrtAllocator* NewAllocator(const OrtMemoryInfo* info) {
 
 void DeleteAllocator(OrtAllocator* allocator) { delete static_cast<Allocator*>(allocator); }
 
-OrtDataTransferImpl* NewTransfer() { return new Transfer(); }
+OrtDataTransferImpl* NewTransfer() { return new Transfer(kVersion); }
 
 }  // namespace kernels

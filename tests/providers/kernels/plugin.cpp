@@ -6,24 +6,9 @@
 
 namespace kernels {
 
-const OrtApi* api = nullptr;
-const OrtEpApi* ep_api = nullptr;
 bool reaches_host = false;
 
 namespace {
-
-std::string Option(const OrtSessionOptions* options, const char* name) {
-  const std::string key = kOptions + std::string(name);
-  int has = 0;
-  Check(api->HasSessionConfigEntry(options, key.c_str(), &has));
-  if (has == 0) return {};
-  size_t size = 0;
-  Check(api->GetSessionConfigEntry(options, key.c_str(), nullptr, &size));
-  std::string value(size, '\0');
-  Check(api->GetSessionConfigEntry(options, key.c_str(), value.data(), &size));
-  value.resize(size - 1);
-  return value;
-}
 
 struct Provider : OrtEp {
   Provider(const Memories& its_memories, const std::string& memory)
@@ -44,17 +29,7 @@ struct Provider : OrtEp {
     }
     GetName = [](const OrtEp*) -> const char* { return kName; };
     GetCapability = [](OrtEp*, const OrtGraph* graph, OrtEpGraphSupportInfo* support) -> OrtStatus* {
-      return Guard([&] {
-        size_t count = 0;
-        Check(api->Graph_GetNumNodes(graph, &count));
-        std::vector<const OrtNode*> nodes(count);
-        if (count != 0) Check(api->Graph_GetNodes(graph, nodes.data(), count));
-        for (const OrtNode* node : nodes) {
-          const OrtKernelDef* kernel = nullptr;
-          Check(ep_api->EpGraphSupportInfo_LookUpKernel(support, node, &kernel));
-          if (kernel != nullptr) Check(ep_api->EpGraphSupportInfo_AddSingleNode(support, node));
-        }
-      });
+      return Guard([&] { TakeNodesWithKernels(graph, support); });
     };
     GetKernelRegistry = [](OrtEp* self, const OrtKernelRegistry** found) -> OrtStatus* {
       *found = static_cast<const Provider*>(self)->registry;
@@ -66,9 +41,8 @@ struct Provider : OrtEp {
   Memories memories;
 };
 
-struct Factory : OrtEpFactory {
-  Factory() : OrtEpFactory{} {
-    ort_version_supported = kVersion;
+struct Factory : PlainFactory {
+  Factory() : PlainFactory(kVersion) {
     GetName = [](const OrtEpFactory*) -> const char* { return kName; };
     GetVendor = [](const OrtEpFactory*) -> const char* { return "A maker of cards"; };
     GetVendorId = [](const OrtEpFactory*) -> uint32_t { return kVendorId; };
@@ -79,7 +53,7 @@ struct Factory : OrtEpFactory {
       return Guard([&] {
         const auto& factory = *static_cast<const Factory*>(self);
         const Memories memories = {factory.card, factory.pinned};
-        *provider = std::make_unique<Provider>(memories, Option(options, "memory")).release();
+        *provider = std::make_unique<Provider>(memories, EntryOf(options, std::string(kOptions) + "memory")).release();
       });
     };
     ReleaseEp = [](OrtEpFactory*, OrtEp* provider) { delete static_cast<Provider*>(provider); };
@@ -91,7 +65,6 @@ struct Factory : OrtEpFactory {
     CreateDataTransfer = [](OrtEpFactory*, OrtDataTransferImpl** transfer) -> OrtStatus* {
       return Guard([&] { *transfer = NewTransfer(); });
     };
-    IsStreamAware = [](const OrtEpFactory*) { return false; };
     Check(api->CreateMemoryInfo_V2(kCardName, OrtMemoryInfoDeviceType_GPU, kVendorId, 0, OrtDeviceMemoryType_DEFAULT, 0,
                                    OrtDeviceAllocator, &card));
     Check(api->CreateMemoryInfo_V2(kPinnedName, OrtMemoryInfoDeviceType_GPU, kVendorId, 0,
@@ -131,19 +104,13 @@ Memories MemoriesOf(const OrtKernelInfo* info) {
 
 }  // namespace kernels
 
-#define KERNELS_EXPORT extern "C" __attribute__((visibility("default")))
-
-KERNELS_EXPORT OrtStatus* CreateEpFactories(const char* name, const OrtApiBase* base, const OrtLogger* logger,
-                                            OrtEpFactory** factories, size_t room, size_t* count);
-KERNELS_EXPORT OrtStatus* ReleaseEpFactory(OrtEpFactory* factory);
-KERNELS_EXPORT long KernelsCount(const char* what);
-KERNELS_EXPORT const char* KernelsAnswers();
+SMALL_PLUGIN_EXPORT long KernelsCount(const char* what);
+SMALL_PLUGIN_EXPORT const char* KernelsAnswers();
 
 OrtStatus* CreateEpFactories(const char* /*name*/, const OrtApiBase* base, const OrtLogger* /*logger*/,
                              OrtEpFactory** factories, size_t /*room*/, size_t* count) {
   using namespace kernels;
-  api = base->GetApi(kVersion);
-  ep_api = api->GetEpApi();
+  TakeTables(base, kVersion);
   return Guard([&] {
     factories[0] = std::make_unique<Factory>().release();
     *count = 1;

@@ -6,14 +6,15 @@
 
 #include <atomic>
 #include <cstdint>
-#include <exception>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "onnxruntime_c_api.h"
+#include "../small_plugin.h"
 
 namespace kernels {
+
+using namespace small_plugin;
 
 inline constexpr const char* kName = "SingleKernelsProvider";
 inline constexpr std::uint32_t kVersion = 27;  // of the interface
@@ -22,31 +23,7 @@ inline constexpr const char* kCardName = "KernelsCard";
 inline constexpr const char* kPinnedName = "KernelsPinned";
 inline constexpr const char* kOptions = "ep.singlekernelsprovider.";  // where a session keeps those of the provider
 
-extern const OrtApi* api;
-extern const OrtEpApi* ep_api;
 extern bool reaches_host;  // the last provider's kernels take memory that the host reaches in place of the card's
-
-struct Failure : std::exception {
-  explicit Failure(OrtStatus* from) : status(from) {}
-  OrtStatus* status;
-};
-inline void Check(OrtStatus* status) {
-  if (status != nullptr) throw Failure(status);
-}
-[[noreturn]] inline void Fail(const std::string& text) { throw Failure(api->CreateStatus(ORT_EP_FAIL, text.c_str())); }
-
-// Runs the body of a function that the runtime calls.
-template <typename Body>
-OrtStatus* Guard(Body&& body) noexcept {
-  try {
-    body();
-    return nullptr;
-  } catch (const Failure& failure) {
-    return failure.status;
-  } catch (const std::exception& error) {
-    return api->CreateStatus(ORT_EP_FAIL, error.what());
-  }
-}
 
 // ---- memory.cpp
 // The card's addresses have no access rights; Reach gives the address by which the plug-in itself reaches the bytes.

@@ -12,13 +12,12 @@
 #include <string>
 #include <vector>
 
-#include "onnxruntime_c_api.h"
+#include "../small_plugin.h"
 
 namespace many_devices {
 namespace {
 
-const OrtApi* api = nullptr;
-const OrtEpApi* ep_api = nullptr;
+using namespace small_plugin;
 
 struct Row {
   std::string type;
@@ -56,14 +55,12 @@ struct Provider : OrtEp {
   std::string name;
 };
 
-struct Factory : OrtEpFactory {
+struct Factory : PlainFactory {
   Factory(std::string with_name, std::uint32_t with_vendor)
-      : OrtEpFactory{}, name(std::move(with_name)), vendor(with_vendor) {
-    ort_version_supported = ORT_API_VERSION;
+      : PlainFactory(ORT_API_VERSION), name(std::move(with_name)), vendor(with_vendor) {
     GetName = [](const OrtEpFactory* self) { return static_cast<const Factory*>(self)->name.c_str(); };
     GetVendor = [](const OrtEpFactory*) -> const char* { return "Maker"; };
     GetVendorId = [](const OrtEpFactory* self) { return static_cast<const Factory*>(self)->vendor; };
-    GetVersion = [](const OrtEpFactory*) -> const char* { return "1.0.0"; };
     GetSupportedDevices = ListDevices;
     CreateEp = [](OrtEpFactory* self, const OrtHardwareDevice* const* devices, const OrtKeyValuePairs* const*,
                   size_t count, const OrtSessionOptions*, const OrtLogger*, OrtEp** provider) -> OrtStatus* {
@@ -78,17 +75,6 @@ struct Factory : OrtEpFactory {
       return nullptr;
     };
     ReleaseEp = [](OrtEpFactory*, OrtEp* provider) { delete static_cast<Provider*>(provider); };
-    CreateAllocator = [](OrtEpFactory*, const OrtMemoryInfo*, const OrtKeyValuePairs*,
-                         OrtAllocator** allocator) -> OrtStatus* {
-      *allocator = nullptr;
-      return nullptr;
-    };
-    ReleaseAllocator = [](OrtEpFactory*, OrtAllocator*) {};
-    CreateDataTransfer = [](OrtEpFactory*, OrtDataTransferImpl** transfer) -> OrtStatus* {
-      *transfer = nullptr;
-      return nullptr;
-    };
-    IsStreamAware = [](const OrtEpFactory*) { return false; };
   }
   ~Factory() {
     for (OrtHardwareDevice* device : made) ep_api->ReleaseHardwareDevice(device);
@@ -137,17 +123,10 @@ struct Factory : OrtEpFactory {
 }  // namespace
 }  // namespace many_devices
 
-#define MANY_DEVICES_EXPORT extern "C" __attribute__((visibility("default")))
-
-MANY_DEVICES_EXPORT OrtStatus* CreateEpFactories(const char* name, const OrtApiBase* base, const OrtLogger* logger,
-                                                 OrtEpFactory** factories, size_t room, size_t* count);
-MANY_DEVICES_EXPORT OrtStatus* ReleaseEpFactory(OrtEpFactory* factory);
-
 OrtStatus* CreateEpFactories(const char* /*name*/, const OrtApiBase* base, const OrtLogger* /*logger*/,
                              OrtEpFactory** factories, size_t room, size_t* count) {
   using namespace many_devices;
-  api = base->GetApi(ORT_API_VERSION);
-  ep_api = api->GetEpApi();
+  TakeTables(base, ORT_API_VERSION);
   *count = 0;
   const char* text = std::getenv("SDX_DEVICES");
   std::istringstream lines(text != nullptr ? text : "");

@@ -179,14 +179,6 @@ void Collect(const Values& values, std::map<std::string, const OrtValueInfo*>& a
 
 }  // namespace
 
-std::vector<const OrtNode*> NodesOf(const OrtGraph* graph) {
-  std::size_t count = 0;
-  Check(api->Graph_GetNumNodes(graph, &count));
-  std::vector<const OrtNode*> nodes(count);
-  if (count != 0) Check(api->Graph_GetNodes(graph, nodes.data(), count));
-  return nodes;
-}
-
 std::string NodeJson(const OrtNode* node, bool with_bodies) {
   Object shown;
   const struct {

@@ -13,36 +13,12 @@
 
 namespace seen {
 
-const OrtApi* api = nullptr;
-const OrtEpApi* ep_api = nullptr;
-
 namespace {
 
 constexpr const char* kName = "SdxSeeingProvider";
 
-template <typename Body>
-OrtStatus* Guard(Body&& body) noexcept {
-  try {
-    body();
-    return nullptr;
-  } catch (const Failure& failure) {
-    return failure.status;
-  } catch (const std::exception& error) {
-    return api->CreateStatus(ORT_EP_FAIL, error.what());
-  }
-}
-
 std::string OptionOf(const OrtSessionOptions* options, const std::string& name) {
-  const std::string key = "ep.sdxseeingprovider." + name;
-  int has = 0;
-  Check(api->HasSessionConfigEntry(options, key.c_str(), &has));
-  if (has == 0) return "";
-  std::size_t size = 0;
-  Check(api->GetSessionConfigEntry(options, key.c_str(), nullptr, &size));
-  std::string value(size, '\0');
-  Check(api->GetSessionConfigEntry(options, key.c_str(), value.data(), &size));
-  value.resize(size - 1);  // without the NUL
-  return value;
+  return EntryOf(options, "ep.sdxseeingprovider." + name);
 }
 
 bool IsListed(const std::string& list, const char* name) {
@@ -134,57 +110,27 @@ struct Provider : OrtEp {
   bool wants_last = false, bodies = true;
 };
 
-struct Factory : OrtEpFactory {
-  Factory() : OrtEpFactory{} {
-    ort_version_supported = ORT_API_VERSION;
+struct Factory : PlainFactory {
+  Factory() : PlainFactory(ORT_API_VERSION) {
     GetName = [](const OrtEpFactory*) -> const char* { return kName; };
-    GetVendor = [](const OrtEpFactory*) -> const char* { return "Sardonyx tests"; };
-    GetVendorId = [](const OrtEpFactory*) -> uint32_t { return 0; };
-    GetVersion = [](const OrtEpFactory*) -> const char* { return "1.0.0"; };
-    GetSupportedDevices = [](OrtEpFactory* self, const OrtHardwareDevice* const* devices, size_t count,
-                             OrtEpDevice** found, size_t room, size_t* found_count) -> OrtStatus* {
-      return Guard([&] {
-        *found_count = 0;
-        for (size_t i = 0; i < count && *found_count < room; ++i)
-          if (api->HardwareDevice_Type(devices[i]) == OrtHardwareDeviceType_CPU)
-            Check(ep_api->CreateEpDevice(self, devices[i], nullptr, nullptr, &found[(*found_count)++]));
-      });
-    };
     CreateEp = [](OrtEpFactory*, const OrtHardwareDevice* const*, const OrtKeyValuePairs* const*, size_t,
                   const OrtSessionOptions* options, const OrtLogger*, OrtEp** provider) -> OrtStatus* {
       return Guard([&] { *provider = std::make_unique<Provider>(options).release(); });
     };
     ReleaseEp = [](OrtEpFactory*, OrtEp* provider) { delete static_cast<Provider*>(provider); };
-    CreateAllocator = [](OrtEpFactory*, const OrtMemoryInfo*, const OrtKeyValuePairs*,
-                         OrtAllocator** allocator) -> OrtStatus* {
-      *allocator = nullptr;
-      return nullptr;
-    };
-    ReleaseAllocator = [](OrtEpFactory*, OrtAllocator*) {};
-    CreateDataTransfer = [](OrtEpFactory*, OrtDataTransferImpl** transfer) -> OrtStatus* {
-      *transfer = nullptr;
-      return nullptr;
-    };
-    IsStreamAware = [](const OrtEpFactory*) { return false; };
   }
 };
 
 }  // namespace
 }  // namespace seen
 
-#define SEEN_EXPORT extern "C" __attribute__((visibility("default")))
-
-SEEN_EXPORT OrtStatus* CreateEpFactories(const char* name, const OrtApiBase* base, const OrtLogger* logger,
-                                         OrtEpFactory** factories, size_t room, size_t* count);
-SEEN_EXPORT OrtStatus* ReleaseEpFactory(OrtEpFactory* factory);
-
 OrtStatus* CreateEpFactories(const char* /*name*/, const OrtApiBase* base, const OrtLogger* /*logger*/,
                              OrtEpFactory** factories, size_t room, size_t* count) {
-  seen::api = base->GetApi(ORT_API_VERSION);
-  if (room == 0) return seen::api->CreateStatus(ORT_INVALID_ARGUMENT, "expected room for a factory, found none");
-  seen::ep_api = seen::api->GetEpApi();
-  return seen::Guard([&] {
-    factories[0] = std::make_unique<seen::Factory>().release();
+  using namespace seen;
+  TakeTables(base, ORT_API_VERSION);
+  if (room == 0) return api->CreateStatus(ORT_INVALID_ARGUMENT, "expected room for a factory, found none");
+  return Guard([&] {
+    factories[0] = std::make_unique<Factory>().release();
     *count = 1;
   });
 }

@@ -5,21 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "onnxruntime_c_api.h"
+#include "../small_plugin.h"
 
 namespace seen {
 
-// The tables of the runtime that has loaded the plug-in.
-extern const OrtApi* api;
-extern const OrtEpApi* ep_api;
-
-// Throws what a call says, unless it succeeded; Guard in plugin.cpp hands it back to the runtime.
-struct Failure {
-  OrtStatus* status;
-};
-inline void Check(OrtStatus* status) {
-  if (status != nullptr) throw Failure{status};
-}
+using namespace small_plugin;
 
 // ---- text.cpp: JSON
 std::string Text(const std::string& text);
@@ -45,6 +35,5 @@ std::string NameOf(const OrtValueInfo* info);  // "" for a missing one
 // ---- graphs.cpp
 std::string GraphJson(const OrtGraph* graph, bool with_bodies);
 std::string NodeJson(const OrtNode* node, bool with_bodies);
-std::vector<const OrtNode*> NodesOf(const OrtGraph* graph);
 
 }  // namespace seen

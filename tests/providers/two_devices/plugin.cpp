@@ -11,44 +11,23 @@
 #include <atomic>
 #include <climits>
 #include <cstring>
-#include <exception>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
 
-#include "onnxruntime_c_api.h"
+#include "../small_plugin.h"
 
 namespace two_devices {
 namespace {
 
+using namespace small_plugin;
+
 constexpr const char* kName = "TwoCardsProvider";
 constexpr std::uint32_t kVersion = 27, kVendorId = 0x7b1;
 constexpr std::size_t kPoolBytes = std::size_t{4} << 20, kBlock = 256;
-const OrtApi* api = nullptr;
-const OrtEpApi* ep_api = nullptr;
 std::string chosen;  // the cards of all providers that were made: "0;01;"
-
-struct Failure : std::exception {
-  explicit Failure(OrtStatus* from) : status(from) {}
-  OrtStatus* status;
-};
-void Check(OrtStatus* status) {
-  if (status != nullptr) throw Failure(status);
-}
-[[noreturn]] void Fail(const std::string& text) { throw Failure(api->CreateStatus(ORT_EP_FAIL, text.c_str())); }
-template <typename Body>
-OrtStatus* Guard(Body&& body) noexcept {
-  try {
-    body();
-    return nullptr;
-  } catch (const Failure& failure) {
-    return failure.status;
-  } catch (const std::exception& error) {
-    return api->CreateStatus(ORT_EP_FAIL, error.what());
-  }
-}
 
 // ---- memory
 
@@ -114,35 +93,7 @@ struct Allocator : OrtAllocator {
   Card& card;
 };
 
-struct Transfer : OrtDataTransferImpl {
-  Transfer() : OrtDataTransferImpl{} {
-    ort_version_supported = kVersion;
-    Release = [](OrtDataTransferImpl* self) { delete static_cast<Transfer*>(self); };
-    CanCopy = [](const OrtDataTransferImpl*, const OrtMemoryDevice* from, const OrtMemoryDevice* to) {
-      const auto is_own = [](const OrtMemoryDevice* device) {
-        return ep_api->MemoryDevice_GetVendorId(device) == kVendorId;
-      };
-      const auto is_host = [](const OrtMemoryDevice* device) {
-        return ep_api->MemoryDevice_GetDeviceType(device) == OrtMemoryInfoDeviceType_CPU;
-      };
-      return (is_own(from) || is_host(from)) && (is_own(to) || is_host(to)) && (is_own(from) || is_own(to));
-    };
-    CopyTensors = [](OrtDataTransferImpl*, const OrtValue** from, OrtValue** to, OrtSyncStream**,
-                     size_t count) -> OrtStatus* {
-      return Guard([&] {
-        for (size_t i = 0; i < count; ++i) {
-          const void* source = nullptr;
-          void* target = nullptr;
-          size_t bytes = 0;
-          Check(api->GetTensorData(from[i], &source));
-          Check(api->GetTensorMutableData(to[i], &target));
-          Check(api->GetTensorSizeInBytes(from[i], &bytes));
-          if (bytes != 0) std::memcpy(Reach(target), Reach(source), bytes);
-        }
-      });
-    };
-  }
-};
+using Transfer = CardTransfer<kVendorId, Reach>;
 
 // ---- kernels
 
@@ -215,17 +166,7 @@ struct Provider : OrtEp {
     ort_version_supported = kVersion;
     GetName = [](const OrtEp*) -> const char* { return kName; };
     GetCapability = [](OrtEp*, const OrtGraph* graph, OrtEpGraphSupportInfo* support) -> OrtStatus* {
-      return Guard([&] {
-        size_t count = 0;
-        Check(api->Graph_GetNumNodes(graph, &count));
-        std::vector<const OrtNode*> nodes(count);
-        if (count != 0) Check(api->Graph_GetNodes(graph, nodes.data(), count));
-        for (const OrtNode* node : nodes) {
-          const OrtKernelDef* kernel = nullptr;
-          Check(ep_api->EpGraphSupportInfo_LookUpKernel(support, node, &kernel));
-          if (kernel != nullptr) Check(ep_api->EpGraphSupportInfo_AddSingleNode(support, node));
-        }
-      });
+      return Guard([&] { TakeNodesWithKernels(graph, support); });
     };
     GetKernelRegistry = [](OrtEp* self, const OrtKernelRegistry** found) -> OrtStatus* {
       *found = static_cast<const Provider*>(self)->registry;
@@ -286,13 +227,11 @@ bool IsLast(const OrtSessionOptions* options) {
   return has != 0;
 }
 
-struct Factory : OrtEpFactory {
-  Factory() : OrtEpFactory{} {
-    ort_version_supported = kVersion;
+struct Factory : PlainFactory {
+  Factory() : PlainFactory(kVersion) {
     GetName = [](const OrtEpFactory*) -> const char* { return kName; };
     GetVendor = [](const OrtEpFactory*) -> const char* { return "A maker of cards"; };
     GetVendorId = [](const OrtEpFactory*) -> uint32_t { return kVendorId; };
-    GetVersion = [](const OrtEpFactory*) -> const char* { return "1.0.0"; };
     GetSupportedDevices = ListDevices;
     CreateEp = [](OrtEpFactory* self, const OrtHardwareDevice* const*, const OrtKeyValuePairs* const* metadata,
                   size_t count, const OrtSessionOptions* options, const OrtLogger*, OrtEp** provider) -> OrtStatus* {
@@ -315,9 +254,8 @@ struct Factory : OrtEpFactory {
     };
     ReleaseAllocator = [](OrtEpFactory*, OrtAllocator* allocator) { delete static_cast<Allocator*>(allocator); };
     CreateDataTransfer = [](OrtEpFactory*, OrtDataTransferImpl** transfer) -> OrtStatus* {
-      return Guard([&] { *transfer = std::make_unique<Transfer>().release(); });
+      return Guard([&] { *transfer = std::make_unique<Transfer>(kVersion).release(); });
     };
-    IsStreamAware = [](const OrtEpFactory*) { return false; };
     for (int id : {0, 1})
       Check(api->CreateMemoryInfo_V2(id == 0 ? "FirstCard" : "SecondCard", OrtMemoryInfoDeviceType_GPU, kVendorId, id,
                                      OrtDeviceMemoryType_DEFAULT, 0, OrtDeviceAllocator, &memory[id]));
@@ -353,19 +291,13 @@ struct Factory : OrtEpFactory {
 }  // namespace
 }  // namespace two_devices
 
-#define TWO_DEVICES_EXPORT extern "C" __attribute__((visibility("default")))
-
-TWO_DEVICES_EXPORT OrtStatus* CreateEpFactories(const char* name, const OrtApiBase* base, const OrtLogger* logger,
-                                                OrtEpFactory** factories, size_t room, size_t* count);
-TWO_DEVICES_EXPORT OrtStatus* ReleaseEpFactory(OrtEpFactory* factory);
-TWO_DEVICES_EXPORT long TwoDevicesCount(int card, const char* what);
-TWO_DEVICES_EXPORT const char* TwoDevicesChosen();
+SMALL_PLUGIN_EXPORT long TwoDevicesCount(int card, const char* what);
+SMALL_PLUGIN_EXPORT const char* TwoDevicesChosen();
 
 OrtStatus* CreateEpFactories(const char* /*name*/, const OrtApiBase* base, const OrtLogger* /*logger*/,
                              OrtEpFactory** factories, size_t /*room*/, size_t* count) {
   using namespace two_devices;
-  api = base->GetApi(kVersion);
-  ep_api = api->GetEpApi();
+  TakeTables(base, kVersion);
   return Guard([&] {
     factories[0] = std::make_unique<Factory>().release();
     *count = 1;
