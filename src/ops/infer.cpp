@@ -102,7 +102,7 @@ class GraphInference {
     }
     for (std::size_t i = 0; i < outputs.size(); ++i)
       if (node.outputs[i] != kNoValue) SetType(node, graph_.value(node.outputs[i]), std::move(outputs[i]));
-    if (node.op_type == "Constant" && node.domain.empty()) KeepConstant(node);
+    if (node.op_type == "Constant" && node.domain.empty() && !node.outputs.empty()) KeepConstant(node);
   }
 
   // Sessions make Constant nodes initializers before; a model that is edited has them. Text is no shape, and a sparse
