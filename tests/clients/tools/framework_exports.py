@@ -22,5 +22,6 @@ def run(place, side):
     results = {}
     for framework in PACKAGES:
         results |= compare_printed(place / framework, side, place / framework / "venv/bin/python", "-W", "ignore",
-                                   PROGRAMS / "tools/framework_exports_program.py", framework, cwd=place / framework)
+                                   PROGRAMS / "tools/framework_exports_program.py", framework, cwd=place / framework,
+                                   timeout=2700)
     return results
