@@ -25,7 +25,7 @@ constexpr std::size_t kMostHuge = std::size_t{128} << 20;
 
 std::size_t RoundUp(std::size_t size, std::size_t step) { return (size + step - 1) / step * step; }
 
-// Lies at the beginning of its addresses. Parts are whole pages: one that two parts share could not be given back.
+// Lies at the beginning of its addresses. Parts are whole pages: a page that two parts share could not be given back.
 struct Range {
   std::size_t next = kPage;     // where the next part will lie
   std::size_t touched = kPage;  // where the memory ends that parts have had; what follows are zeros that take no memory

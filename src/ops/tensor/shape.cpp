@@ -116,7 +116,7 @@ Shape ResolveReshape(Dims from, Shape target, bool allow_zero) {
   const std::int64_t rest = ElementCount(target);
   if (inferred) {
     // Beside a 0 that is meant, ONNX Runtime infers the -1 from the other dimensions of both; the text forbids it.
-    // Beside one that is copied from the input, it is 0.
+    // Beside a 0 that is copied from the input, the -1 becomes 0.
     const bool meant = allow_zero && rest == 0;
     const std::int64_t left = meant ? NonZeroCount(from) : count;
     const std::int64_t divisor = meant ? NonZeroCount(target) : std::max<std::int64_t>(rest, 1);
