@@ -2,7 +2,9 @@
 #include "ir/graph.h"
 
 #include <algorithm>
+#include <functional>
 #include <queue>
+#include <span>
 
 #include "base/error.h"
 #include "ir/domain.h"
@@ -15,16 +17,36 @@ bool Contains(const std::vector<T>& list, const T& item) {
   return std::find(list.begin(), list.end(), item) != list.end();
 }
 
-// Removes one entry and keeps the order. Looks from both ends: nodes are mostly erased in their order or against it.
-void RemoveOne(std::vector<NodeId>& list, NodeId node) {
-  for (std::size_t i = 0, j = list.size(); i < j; ++i) {
-    --j;
-    const std::size_t found = list[i] == node ? i : j;
-    if (list[found] != node) continue;
-    list.erase(list.begin() + static_cast<std::ptrdiff_t>(found));
+// Removes one entry of a node, or all entries of several nodes, of which `gone` has one for each entry. The order
+// stays. `gone` is sorted by `before`, and `list` mostly is: readers are added in the order of their ids. Then only
+// what lies behind the first entry is moved, once.
+template <typename Before>
+void Remove(std::vector<NodeId>& list, std::span<const NodeId> gone, const Before& before) {
+  std::vector<std::vector<NodeId>::iterator> places;
+  auto from = list.begin();
+  for (const NodeId node : gone) {
+    const auto found = std::lower_bound(from, list.end(), node, before);
+    if (found == list.end() || *found != node) break;
+    places.push_back(found);
+    from = found + 1;
+  }
+  if (places.size() < gone.size()) {  // not sorted
+    if (gone.size() == 1) {
+      if (const auto found = std::find(list.begin(), list.end(), gone[0]); found != list.end()) list.erase(found);
+    } else {
+      std::vector<NodeId> sorted(gone.begin(), gone.end());
+      std::sort(sorted.begin(), sorted.end());
+      std::erase_if(list, [&](NodeId node) { return std::binary_search(sorted.begin(), sorted.end(), node); });
+    }
     return;
   }
+  places.push_back(list.end());
+  auto end = places[0];
+  for (std::size_t i = 0; i < gone.size(); ++i) end = std::move(places[i] + 1, places[i + 1], end);
+  list.erase(end, list.end());
 }
+
+void RemoveOne(std::vector<NodeId>& list, NodeId node) { Remove(list, {&node, 1}, std::less<>()); }
 
 // Gives the captured value `inner` of `graph` the name that the outer value now has.
 void RenameCaptured(Graph& graph, ValueId inner, const std::string& name) {
@@ -183,54 +205,38 @@ ValueId Graph::AddNode(std::string_view domain, std::string_view op_type, std::v
   return output;
 }
 
-void Graph::EraseNode(NodeId id) {
-  Node& erased = nodes[id];
-  if (erased.erased) return;
-  for (const std::vector<ValueId>* list : {&erased.inputs, &erased.implicit_inputs}) {
-    for (const ValueId input : *list) {
-      if (input != kNoValue) RemoveOne(values[input].consumers, id);
-    }
-  }
-  for (const ValueId output : erased.outputs) {
-    if (output != kNoValue) values[output].producer = kNoNode;
-  }
-  erased.inputs.clear();
-  erased.implicit_inputs.clear();
-  erased.outputs.clear();
-  erased.erased = true;
-  // The hints rise along the order, unless others sorted it.
-  const auto place =
-      std::lower_bound(order.begin(), order.end(), erased.order_hint,
-                       [this](NodeId other, std::size_t hint) { return nodes[other].order_hint < hint; });
-  if (place != order.end() && *place == id) {
-    order.erase(place);
-  } else {
-    std::erase(order, id);
-  }
-}
+void Graph::EraseNode(NodeId id) { EraseNodes({id}); }
 
 void Graph::EraseNodes(const std::vector<NodeId>& erased) {
-  std::vector<ValueId> touched;
+  std::vector<std::pair<ValueId, NodeId>> uses;
+  std::vector<NodeId> gone;
   for (const NodeId id : erased) {
     Node& node = nodes[id];
     if (node.erased) continue;
     node.erased = true;
-    touched.insert(touched.end(), node.inputs.begin(), node.inputs.end());
-    touched.insert(touched.end(), node.implicit_inputs.begin(), node.implicit_inputs.end());
+    gone.push_back(id);
+    for (std::vector<ValueId>* list : {&node.inputs, &node.implicit_inputs}) {
+      for (const ValueId input : *list)
+        if (input != kNoValue) uses.emplace_back(input, id);
+      list->clear();
+    }
     for (const ValueId output : node.outputs) {
       if (output != kNoValue) values[output].producer = kNoNode;
     }
-    node.inputs.clear();
-    node.implicit_inputs.clear();
     node.outputs.clear();
   }
-  const auto gone = [this](NodeId id) { return nodes[id].erased; };
-  std::sort(touched.begin(), touched.end());
-  touched.erase(std::unique(touched.begin(), touched.end()), touched.end());
-  for (const ValueId value : touched) {
-    if (value != kNoValue) std::erase_if(values[value].consumers, gone);
+  std::sort(uses.begin(), uses.end());
+  std::vector<NodeId> readers;
+  for (std::size_t i = 0; i < uses.size(); ++i) {
+    readers.push_back(uses[i].second);
+    if (i + 1 < uses.size() && uses[i + 1].first == uses[i].first) continue;
+    Remove(values[uses[i].first].consumers, readers, std::less<>());
+    readers.clear();
   }
-  std::erase_if(order, gone);
+  // The hints rise along the order, unless others sorted it.
+  const auto before = [this](NodeId a, NodeId b) { return nodes[a].order_hint < nodes[b].order_hint; };
+  std::sort(gone.begin(), gone.end(), before);
+  Remove(order, gone, before);
 }
 
 void Graph::SetInput(NodeId id, std::size_t index, ValueId value) {

@@ -158,6 +158,23 @@ TEST(Graph, ErasingInAnyOrderKeepsTheOthers) {
   }
 }
 
+TEST(Graph, ErasingFindsReadersAndNodesThatAreNotSorted) {
+  for (const bool bulk : {false, true}) {
+    Graph graph;
+    const ValueId x = graph.AddInput("x", kVector), y = graph.AddInput("y", kVector);
+    for (int i = 0; i < 6; ++i) graph.AddNode("", "Add", {y, i % 2 ? x : y}, {}, kVector);
+    for (const NodeId id : {5, 0, 3}) graph.SetInput(id, 0, x);
+    std::swap(graph.order[1], graph.order[4]);
+    EXPECT_EQ(graph.value(x).consumers, (std::vector<NodeId>{1, 3, 5, 5, 0, 3}));
+    const std::vector<NodeId> erased = {3, 4};
+    if (bulk) graph.EraseNodes(erased);
+    for (const NodeId id : erased) graph.EraseNode(id);
+    EXPECT_EQ(graph.value(x).consumers, (std::vector<NodeId>{1, 5, 5, 0}));
+    EXPECT_EQ(graph.value(y).consumers, (std::vector<NodeId>{0, 1, 2, 2}));
+    EXPECT_EQ(graph.order, (std::vector<NodeId>{0, 2, 1, 5}));
+  }
+}
+
 TEST(Graph, LargeFanOutsAreErasedInReasonableTime) {
   Graph graph;
   const ValueId x = graph.AddInput("x", kVector);

@@ -33,6 +33,9 @@ class ModelReader {
   Model Read() {
     ReadHead();
     CheckVersions();
+    std::size_t functions = 0;
+    for (Message m = root_; m.Next();) functions += m.tag() == ModelField::kFunctions ? 1 : 0;
+    model_.functions.reserve(functions);  // a graph is expensive to move
     for (Message m = root_; m.Next();) {
       if (m.tag() != ModelField::kFunctions) continue;
       const Message function =

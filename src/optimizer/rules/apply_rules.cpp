@@ -243,7 +243,7 @@ class Engine {
       TryRules(id, work);
     }
     if (fired_ > 0) graph_.SortTopologically();
-    for (const NodeId id : OwnNodes(graph_)) {
+    for (const NodeId id : NodesWithBodies(graph_)) {
       for (Graph* body : graph_.node(id).Subgraphs()) {
         Engine inner(rules_, *body, registry_, limit_ < 0 ? -1 : limit_ - fired_, explain_);
         const int count = inner.Run();

@@ -2,6 +2,8 @@
 #include "optimizer/rules/rewrite.h"
 
 #include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "ops/infer.h"
 #include "ops/schema/schema.h"
@@ -87,27 +89,65 @@ void Rewrite::Replace(ValueId old, ValueId by) {
 }
 
 void Rewrite::DropUnused(ValueId value) {
+  std::vector<NodeId> unused;
+  std::unordered_set<NodeId> met;
+  std::unordered_map<ValueId, std::size_t> dropped;  // uses by nodes of `unused`
+  const auto is_used = [&](ValueId id) {
+    if (id == kNoValue) return false;
+    const auto found = dropped.find(id);
+    return graph_.UseCount(id) != (found == dropped.end() ? 0 : found->second);
+  };
   std::vector<ValueId> work = {value};
   while (!work.empty()) {
     const ValueId id = work.back();
     work.pop_back();
-    if (id == kNoValue || graph_.UseCount(id) != 0) continue;
+    if (id == kNoValue || is_used(id)) continue;
     const NodeId producer = graph_.value(id).producer;
-    if (producer == kNoNode) continue;
+    if (producer == kNoNode || met.count(producer) != 0) continue;
     const Node& node = graph_.node(producer);
-    const bool used = std::any_of(node.outputs.begin(), node.outputs.end(),
-                                  [&](ValueId v) { return v != kNoValue && graph_.UseCount(v) != 0; });
-    if (used) continue;
+    if (std::any_of(node.outputs.begin(), node.outputs.end(), is_used)) continue;
+    for (const ValueId input : node.inputs) ++dropped[input];
+    for (const ValueId input : node.implicit_inputs) ++dropped[input];
     work.insert(work.end(), node.inputs.begin(), node.inputs.end());
-    graph_.EraseNode(producer);
+    unused.push_back(producer);
+    met.insert(producer);
+  }
+  graph_.EraseNodes(unused);  // all at once: each time, what lies behind them is moved
+}
+
+namespace {
+
+// Calls `visit(node)` in order. A hundred passes walk the nodes, each of which lies elsewhere in memory: they are
+// fetched ahead.
+template <typename Visit>
+void Walk(const Graph& graph, const Visit& visit) {
+  constexpr std::size_t kAhead = 8;
+  for (std::size_t i = 0; i < graph.order.size(); ++i) {
+    if (i + kAhead < graph.order.size()) {
+      const Node& later = graph.node(graph.order[i + kAhead]);
+      __builtin_prefetch(&later.attributes);
+      __builtin_prefetch(&later.provider);
+    }
+    visit(graph.node(graph.order[i]));
   }
 }
+
+}  // namespace
 
 std::vector<NodeId> OwnNodes(const Graph& graph) {
   std::vector<NodeId> nodes;
   nodes.reserve(graph.order.size());
-  for (const NodeId id : graph.order)
-    if (!IsForeign(graph.node(id))) nodes.push_back(id);
+  Walk(graph, [&](const Node& node) {
+    if (!IsForeign(node)) nodes.push_back(node.id);
+  });
+  return nodes;
+}
+
+std::vector<NodeId> NodesWithBodies(const Graph& graph) {
+  std::vector<NodeId> nodes;
+  Walk(graph, [&](const Node& node) {
+    if (!node.attributes.empty() && !IsForeign(node) && !node.Subgraphs().empty()) nodes.push_back(node.id);
+  });
   return nodes;
 }
 

@@ -18,6 +18,8 @@ inline bool IsForeign(const Node& node) { return !node.provider.empty(); }
 
 // The nodes of the graph that are not foreign, in order.
 std::vector<NodeId> OwnNodes(const Graph& graph);
+// Those of them that have bodies, in order.
+std::vector<NodeId> NodesWithBodies(const Graph& graph);
 
 // Whether a node is of this operator and not foreign.
 inline bool Is(const Node& node, std::string_view op_type, std::string_view domain = "") {
@@ -87,7 +89,7 @@ std::optional<std::vector<std::int64_t>> IntsOf(const Graph& graph, ValueId valu
 template <typename Edit>
 bool ForEachGraph(Graph& graph, Edit&& edit) {
   bool changed = false;
-  for (const NodeId id : OwnNodes(graph)) {
+  for (const NodeId id : NodesWithBodies(graph)) {
     bool body_changed = false;
     for (Graph* body : graph.node(id).Subgraphs()) body_changed |= ForEachGraph(*body, edit);
     if (body_changed) graph.RefreshCaptures(id);

@@ -69,7 +69,9 @@ class Eliminator {
 
   bool Run() {
     MergeConstants();
-    for (const NodeId id : OwnNodes(graph_)) TryNode(id);
+    const std::vector<NodeId> order = OwnNodes(graph_);
+    seen_.reserve(order.size());
+    for (const NodeId id : order) TryNode(id);
     ReplaceUses(graph_, merged_);  // all at once: a node may read every one of them
     graph_.EraseNodes(erased_);
     return !merged_.empty() || !erased_.empty();
@@ -106,7 +108,9 @@ class Eliminator {
     return found == kept_.end() ? value : found->second;
   }
 
-  bool MakeKey(const Node& node, std::string& key) const {
+  // Everything that decides what a node computes, as bytes; false for nodes that are not compared.
+  bool MakeKey(const Node& node, std::string& key) {
+    key.clear();
     const ops::OpDef* op = context_.registry.Find(node.domain, node.op_type, node.since_version);
     if (op == nullptr || (op->traits & ops::kRandom) != 0 || !node.implicit_inputs.empty()) return false;
     AppendText(key, node.op_type);
@@ -115,26 +119,26 @@ class Eliminator {
     AppendNumber(key, node.since_version);
     AppendNumber(key, node.outputs.size());
     AppendNumber(key, node.inputs.size());
-    std::vector<ValueId> inputs;
-    for (const ValueId input : node.inputs) inputs.push_back(Kept(input));
-    if ((op->traits & ops::kCommutative) != 0 && inputs.size() >= 2 && inputs[0] > inputs[1])
-      std::swap(inputs[0], inputs[1]);
-    for (const ValueId input : inputs) AppendNumber(key, input);
-    std::vector<const Attribute*> attributes;
-    for (const Attribute& attribute : node.attributes) attributes.push_back(&attribute);
-    std::sort(attributes.begin(), attributes.end(),
+    inputs_.clear();
+    for (const ValueId input : node.inputs) inputs_.push_back(Kept(input));
+    if ((op->traits & ops::kCommutative) != 0 && inputs_.size() >= 2 && inputs_[0] > inputs_[1])
+      std::swap(inputs_[0], inputs_[1]);
+    for (const ValueId input : inputs_) AppendNumber(key, input);
+    attributes_.clear();
+    for (const Attribute& attribute : node.attributes) attributes_.push_back(&attribute);
+    std::sort(attributes_.begin(), attributes_.end(),
               [](const Attribute* a, const Attribute* b) { return a->name < b->name; });
-    return std::all_of(attributes.begin(), attributes.end(),
+    return std::all_of(attributes_.begin(), attributes_.end(),
                        [&](const Attribute* attribute) { return AppendAttribute(key, *attribute); });
   }
 
   void TryNode(NodeId id) {
     const Node& node = graph_.node(id);
-    std::string key;
-    if (!MakeKey(node, key)) return;
-    const auto [at, fresh] = seen_.try_emplace(std::move(key), id);
+    if (!MakeKey(node, key_)) return;
+    const auto [at, fresh] = seen_.try_emplace(std::hash<std::string>()(key_), id);
     if (fresh) return;
     const Node& first = graph_.node(at->second);
+    if (!MakeKey(first, first_key_) || first_key_ != key_) return;
     for (std::size_t i = 0; i < node.outputs.size(); ++i) {
       if (node.outputs[i] == kNoValue) continue;
       const ValueInfo& value = graph_.value(node.outputs[i]);
@@ -156,7 +160,10 @@ class Eliminator {
 
   Graph& graph_;
   const PassContext& context_;
-  std::unordered_map<std::string, NodeId> seen_;
+  std::unordered_map<std::size_t, NodeId> seen_;  // by the hash of its key: keys of all nodes would take much memory
+  std::string key_, first_key_;
+  std::vector<ValueId> inputs_;               // of MakeKey
+  std::vector<const Attribute*> attributes_;  // of MakeKey
   std::vector<NodeId> erased_;
   std::vector<std::pair<ValueId, ValueId>> merged_;  // from, to
   std::unordered_map<ValueId, ValueId> kept_;        // the same

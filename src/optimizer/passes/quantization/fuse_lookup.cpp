@@ -6,6 +6,7 @@
 // table that changes nothing is removed.
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "ops/evaluate.h"
 #include "optimizer/passes/passes.h"
@@ -80,13 +81,24 @@ class LookupFuser {
     source_[node.outputs[0]] = source;
   }
 
-  // The nodes between `source` and `value` in order.
-  void Collect(ValueId value, ValueId source, std::vector<NodeId>& nodes) const {
-    if (value == source || value == kNoValue || graph_.value(value).constant() != nullptr) return;
-    const NodeId producer = graph_.value(value).producer;
-    if (std::find(nodes.begin(), nodes.end(), producer) != nodes.end()) return;
-    for (const ValueId input : graph_.node(producer).inputs) Collect(input, source, nodes);
-    if (std::find(nodes.begin(), nodes.end(), producer) == nodes.end()) nodes.push_back(producer);
+  // The nodes between `source` and `value` in order. A loop, not a recursion: there may be any number of them.
+  std::vector<NodeId> Collect(ValueId value, ValueId source) const {
+    std::vector<NodeId> nodes;
+    std::unordered_set<NodeId> met, placed;
+    std::vector<ValueId> work = {value};
+    while (!work.empty()) {
+      const ValueId next = work.back();
+      const bool is_given = next == source || next == kNoValue || graph_.value(next).constant() != nullptr;
+      const NodeId producer = is_given ? kNoNode : graph_.value(next).producer;
+      if (is_given || !met.insert(producer).second) {
+        work.pop_back();
+        if (!is_given && placed.insert(producer).second) nodes.push_back(producer);
+        continue;
+      }
+      const std::vector<ValueId>& inputs = graph_.node(producer).inputs;
+      work.insert(work.end(), inputs.rbegin(), inputs.rend());
+    }
+    return nodes;
   }
 
   // What `nodes` make of every byte; an undefined tensor if they cannot be computed.
@@ -148,8 +160,7 @@ class LookupFuser {
                          "quantization with several scales");
     if (found == source_.end() || graph_.UseCount(result) == 0) return false;
     const ValueId source = found->second;
-    std::vector<NodeId> nodes;
-    Collect(result, source, nodes);
+    const std::vector<NodeId> nodes = Collect(result, source);
     for (const NodeId node : nodes)
       if (graph_.node(node).provider != graph_.node(id).provider)
         return context_.No(graph_, id, Describe(graph_, graph_.node(node)), " runs on another provider");
