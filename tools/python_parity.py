@@ -238,8 +238,7 @@ def describe_module(name, is_ours):
                 name: {"kind": "module", "needs": failure.name}}
         return {name: {"kind": "module", "needs": failure.name}} | describe_syntax(name)
     rows = {name: {"kind": "module"}}
-    is_lazy = type(module) is not types.ModuleType  # loads members when they are asked for
-    for key in sorted(dir(module) if is_lazy else vars(module)):
+    for key in sorted(dir(module)):  # some members are loaded when they are asked for
         thing = getattr(module, key)
         if key == "TYPE_CHECKING":  # of Python
             continue

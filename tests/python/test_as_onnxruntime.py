@@ -393,7 +393,7 @@ def test_members_of_enumerations_print_as_in_onnx_runtime():
         import inspect, onnxruntime
         from onnxruntime.capi import onnxruntime_pybind11_state as state
         for module in (onnxruntime, state):
-            for name, kind in sorted(vars(module).items()):
+            for name, kind in inspect.getmembers(module):
                 members = list(getattr(kind, "__members__", {}).values()) if inspect.isclass(kind) else []
                 for member in members[:1]:
                     print(name, str(member), f"{member}", repr(member), int(member))

@@ -9,37 +9,19 @@ NotImplementedError with its name when it is used; docs/python_parity.md lists i
 from sardonyx import preload_dlls, print_debug_info, sardonyx_version  # noqa: F401
 
 from onnxruntime import capi  # noqa: F401
+from onnxruntime._later import later as _later
 from onnxruntime.capi import onnxruntime_validation  # noqa: F401
 from onnxruntime.capi._pybind_state import (  # noqa: F401
-    ExecutionMode,
-    ExecutionOrder,
-    GraphOptimizationLevel,
-    LoraAdapter,
     ModelMetadata,
     NodeArg,
-    OrtAllocatorType,
-    OrtArenaCfg,
-    OrtCompileApiFlags,
-    OrtDeviceMemoryType,
     OrtEpAssignedNode,
     OrtEpAssignedSubgraph,
-    OrtEpContextData,
-    OrtEpContextDataBuffer,
     OrtEpDevice,
-    OrtExecutionProviderDevicePolicy,
-    OrtExternalInitializerInfo,
     OrtHardwareDevice,
-    OrtHardwareDeviceType,
     OrtMemoryInfo,
-    OrtMemoryInfoDeviceType,
-    OrtMemType,
-    OrtSparseFormat,
     OrtSyncStream,
     RunOptions,
-    SessionIOBinding,
     SessionOptions,
-    create_and_register_allocator,
-    create_and_register_allocator_v2,
     disable_telemetry_events,
     enable_telemetry_events,
     get_all_providers,
@@ -60,14 +42,23 @@ from onnxruntime.capi.build_and_package_info import __version__, package_name  #
 from onnxruntime.capi.onnxruntime_inference_collection import (  # noqa: F401
     AdapterFormat,
     InferenceSession,
-    IOBinding,
-    ModelCompiler,
     OrtDevice,
-    OrtDeviceVendorId,
     OrtValue,
     SparseTensor,
     copy_tensors,
 )
 
+__getattr__, __dir__, _ = _later(globals(), {
+    "onnxruntime.capi.onnxruntime_pybind11_state": (
+        "ExecutionMode", "ExecutionOrder", "GraphOptimizationLevel", "LoraAdapter", "OrtAllocatorType",
+        "OrtArenaCfg", "OrtCompileApiFlags", "OrtDeviceMemoryType", "OrtEpContextData",
+        "OrtEpContextDataBuffer", "OrtExecutionProviderDevicePolicy", "OrtExternalInitializerInfo",
+        "OrtHardwareDeviceType", "OrtMemType", "OrtMemoryInfoDeviceType", "OrtSparseFormat",
+        "SessionIOBinding", "create_and_register_allocator", "create_and_register_allocator_v2",
+    ),
+    "onnxruntime.capi.onnxruntime_inference_collection": ("IOBinding", "ModelCompiler", "OrtDeviceVendorId"),
+}, adopts=False)
+
 __author__ = "the Sardonyx project"
 version, cuda_version = __version__, ""
+__all__ = [name for name in __dir__() if not name.startswith("_")]

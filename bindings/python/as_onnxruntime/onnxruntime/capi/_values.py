@@ -1,6 +1,6 @@
 """Values and devices as ONNX Runtime's extension module has them: below the classes of the package, with its names."""
 import sardonyx
-from sardonyx import adapters, values
+from sardonyx import values
 from sardonyx.devices import place_of
 
 _CPU, _GPU, _FPGA, _NPU = range(4)
@@ -80,12 +80,6 @@ class OrtValue(sardonyx.OrtValue):
 
     def device_name(self):
         return super().device_name().capitalize()
-
-
-class AdapterFormat(adapters.AdapterFormat):
-    """The contents of a file of LoRA parameters, with values of the extension module."""
-
-    _value_class = OrtValue
 
 
 class SparseTensor:

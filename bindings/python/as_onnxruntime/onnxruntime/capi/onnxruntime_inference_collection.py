@@ -1,22 +1,22 @@
 """The classes of the package `onnxruntime`: those of sardonyx, with the peer's behaviour where the two differ."""
 import contextlib
-from collections.abc import Callable
-from typing import Any
 
-import numpy as np
 import sardonyx
-from sardonyx import OrtDeviceVendorId, OrtValue, SparseTensor, copy_tensors, inference
+from sardonyx import OrtValue, SparseTensor, copy_tensors, inference
 from sardonyx.missing import warn
 
+from onnxruntime._later import later as _later
 from onnxruntime.capi import _pybind_state as C  # noqa: N812  (the peer's name)
 
-_VENDORS = {"cuda": OrtDeviceVendorId.NVIDIA, "dml": OrtDeviceVendorId.MICROSOFT, "cann": OrtDeviceVendorId.HUAWEI,
-            "webgpu": OrtDeviceVendorId.NONE}
-
-GetInitializerLocationFunc = Callable[
-    [str, OrtValue, C.OrtExternalInitializerInfo | None], C.OrtExternalInitializerInfo | None]
-GetInitializerLocationWrapperFunc = Callable[
-    [str, C.OrtValue, C.OrtExternalInitializerInfo | None], C.OrtExternalInitializerInfo | None]
+__getattr__, __dir__, _LATER = _later(globals(), {
+    "onnxruntime.capi._binding": ("IOBinding",),
+    "onnxruntime.capi._compiling": (
+        "GetInitializerLocationFunc", "GetInitializerLocationWrapperFunc", "ModelCompiler",
+        "make_get_initializer_location_func_wrapper",
+    ),
+    "sardonyx": ("OrtDeviceVendorId",),
+})
+_VENDORS = {"cuda": "NVIDIA", "dml": "MICROSOFT", "cann": "HUAWEI", "webgpu": "NONE"}
 
 Session = sardonyx.InferenceSession
 _ERRORS = (C.EPFail, C.EngineError, C.Fail, C.InvalidArgument, C.InvalidGraph, C.NotImplemented, C.RuntimeException)
@@ -31,33 +31,6 @@ def _runtime_errors():
         raise RuntimeError(str(error)) from error
 
 
-class IOBinding(sardonyx.IOBinding):
-    __doc__ = sardonyx.IOBinding.__doc__
-    _iobinding = property(lambda self: C.SessionIOBinding._below(self))
-
-    def bind_cpu_input(self, name, arr_on_cpu):
-        if not isinstance(arr_on_cpu, np.ndarray):
-            raise RuntimeError(f"input '{name}': expected an array, found '{type(arr_on_cpu).__name__}'")
-        with _runtime_errors():
-            super().bind_cpu_input(name, arr_on_cpu)
-
-    def bind_ortvalue_input(self, name, ortvalue):
-        with _runtime_errors():
-            super().bind_ortvalue_input(name, ortvalue)
-
-    def bind_input(self, name, device_type, device_id, element_type, shape, buffer_ptr):
-        with _runtime_errors():
-            super().bind_input(name, device_type, device_id, element_type, shape, buffer_ptr)
-
-    def bind_output(self, name, device_type="cpu", device_id=0, element_type=None, shape=None, buffer_ptr=None):
-        with _runtime_errors():
-            super().bind_output(name, device_type, device_id, element_type, shape, buffer_ptr)
-
-    def bind_ortvalue_output(self, name, ortvalue):
-        with _runtime_errors():
-            super().bind_ortvalue_output(name, ortvalue)
-
-
 class InferenceSession(Session):
     """A session for programs that were written for ONNX Runtime: a provider that is missing is a warning, not an error,
     unless the options have the entry `sardonyx.strict_providers` = 1. The same goes for a list of providers that is
@@ -65,7 +38,7 @@ class InferenceSession(Session):
     warning, and the session stays there; `disable_fallback` or strict providers leave it at the error."""
 
     _strict_providers = False
-    _binding_class = IOBinding
+    _binding_class = property(lambda _self: __getattr__("IOBinding"))
     _dicts_are_of_floats = True
     _fallback_providers = ["CPUExecutionProvider"]  # noqa: RUF012  (a list in ONNX Runtime too)
 
@@ -167,7 +140,7 @@ class OrtDevice:
         """The device of this name ("cpu", "cuda", "gpu" ...) and number; -1: the vendor that the name implies."""
         kind = get_ort_device_type(ort_device_name)
         if vendor_id < 0:
-            vendor_id = get_vendor_id_for_device_type(ort_device_name) or OrtDeviceVendorId.NONE
+            vendor_id = get_vendor_id_for_device_type(ort_device_name) or 0
         return OrtDevice(C.OrtDevice(kind, C.OrtDevice.default_memory(), int(vendor_id), device_id))
 
     def _get_c_device(self):
@@ -226,11 +199,6 @@ class AdapterFormat:
         return {name: OrtValue(value) for name, value in self._adapter.parameters.items()}
 
 
-class ModelCompiler(sardonyx.compile.ModelCompiler):
-    __doc__ = sardonyx.compile.ModelCompiler.__doc__
-    _value_class = OrtValue
-
-
 def get_ort_device_type(device_type):
     """The number of a kind of device."""
     if device_type not in ("cpu", "cuda", "gpu", "webgpu", "npu", "cann", "dml"):
@@ -240,7 +208,7 @@ def get_ort_device_type(device_type):
 
 def get_vendor_id_for_device_type(device_type):
     """The vendor that the name of a kind of device implies, or None."""
-    return _VENDORS.get(device_type)
+    return sardonyx.OrtDeviceVendorId[_VENDORS[device_type]] if device_type in _VENDORS else None
 
 
 def check_and_normalize_provider_args(providers, provider_options, available_provider_names):
@@ -253,18 +221,8 @@ def check_and_normalize_provider_args(providers, provider_options, available_pro
     return [name for name, _ in pairs], texts
 
 
-def make_get_initializer_location_func_wrapper(
-        get_initializer_location_func: GetInitializerLocationFunc) -> GetInitializerLocationWrapperFunc:
-    """The function for values of the extension module, from one for values of the package."""
-    def locate(name: str, value: C.OrtValue, info: Any):
-        return get_initializer_location_func(name, OrtValue(value), info)
-
-    return locate
-
-
 __all__ = [
-    "AdapterFormat", "GetInitializerLocationFunc", "GetInitializerLocationWrapperFunc", "IOBinding", "InferenceSession",
-    "ModelCompiler", "OrtDevice", "OrtDeviceVendorId", "OrtValue", "Session", "SparseTensor",
+    "AdapterFormat", "InferenceSession", "OrtDevice", "OrtValue", "Session", "SparseTensor",
     "check_and_normalize_provider_args", "copy_tensors", "get_ort_device_type", "get_vendor_id_for_device_type",
-    "make_get_initializer_location_func_wrapper",
+    *_LATER,
 ]

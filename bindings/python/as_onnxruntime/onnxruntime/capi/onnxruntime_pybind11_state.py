@@ -1,13 +1,8 @@
 """The counterpart of ONNX Runtime's extension module: what its package stands on, and programs import from there."""
-import types as _types
-
 from sardonyx import (  # noqa: F401
     EngineError,
     EPFail,
-    ExecutionMode,
-    ExecutionOrder,
     Fail,
-    GraphOptimizationLevel,
     InvalidArgument,
     InvalidGraph,
     InvalidProtobuf,
@@ -20,19 +15,11 @@ from sardonyx import (  # noqa: F401
     NoSuchFile,
     NotFound,
     NotImplemented,  # noqa: A004  (the peer's name)
-    OrtAllocatorType,
-    OrtCompileApiFlags,
-    OrtDeviceMemoryType,
     OrtEpAssignedNode,
     OrtEpAssignedSubgraph,
     OrtEpDevice,
-    OrtExecutionProviderDevicePolicy,
     OrtHardwareDevice,
-    OrtHardwareDeviceType,
     OrtMemoryInfo,
-    OrtMemoryInfoDeviceType,
-    OrtMemType,
-    OrtSparseFormat,
     RunOptions,
     RuntimeException,
     SessionOptions,
@@ -52,50 +39,39 @@ from sardonyx import (  # noqa: F401
     set_seed,
     unregister_execution_provider_library,
 )
-from sardonyx import compile as _compile
-from sardonyx.adapters import LoraAdapter  # noqa: F401
-from sardonyx.allocators import (  # noqa: F401
-    OrtArenaCfg,
-    create_and_register_allocator,
-    create_and_register_allocator_v2,
-)
-from sardonyx.compile import (  # noqa: F401
-    OrtCompiledModelCompatibility,
-    OrtDeviceEpIncompatibilityReason,
-    OrtEpContextData,
-    OrtEpContextDataBuffer,
-    OrtExternalInitializerInfo,
-    get_compatibility_info_from_model,
-    get_compatibility_info_from_model_bytes,
-    get_hardware_device_ep_incompatibility_details,
-    get_hardware_devices,
-    get_model_compatibility_for_ep_devices,
-)
 from sardonyx.devices import PROVIDERS_OF_ONNX_RUNTIME as _PROVIDERS
 from sardonyx.devices import OrtSyncStream  # noqa: F401
-from sardonyx.enumerations import Enumeration as _Enumeration
-from sardonyx.operators import KernelDef as _KernelDef
-from sardonyx.operators import OpSchema as _OpSchema
-from sardonyx.operators import (  # noqa: F401
-    get_all_operator_schema,
-    get_all_opkernel_def,
-    get_registered_ep_kernel_defs,
-)
-from sardonyx.quantization.weight_kernels import *  # noqa: F403
 from sardonyx.values import SparseBlockSparseView, SparseCooView, SparseCsrView  # noqa: F401
 
-from onnxruntime.capi._refused import *  # noqa: F403
-from onnxruntime.capi._session import InferenceSession, SessionIOBinding  # noqa: F401
-from onnxruntime.capi._values import (  # noqa: F401
-    AdapterFormat,
-    OrtDevice,
-    OrtValue,
-    OrtValueVector,
-    SparseTensor,
-)
+from onnxruntime._later import later as _later
+from onnxruntime.capi._values import OrtDevice, OrtValue, OrtValueVector, SparseTensor  # noqa: F401
 
-opkernel = _types.SimpleNamespace(KernelDef=_KernelDef)
-schemadef = _types.SimpleNamespace(OpSchema=_OpSchema)
+__getattr__, __dir__, _NAMES = _later(globals(), {
+    "onnxruntime.capi._adapters": ("AdapterFormat",),
+    "onnxruntime.capi._extension": (
+        "ArenaExtendStrategy", "ModelCompiler", "kNextPowerOfTwo", "kSameAsRequested", "opkernel", "schemadef",
+    ),
+    "onnxruntime.capi._refused": ("DeviceReset", "pack_fp4_weights_for_cuda_moe_gemm"),
+    "onnxruntime.capi._session": ("InferenceSession", "SessionIOBinding"),
+    "sardonyx.adapters": ("LoraAdapter",),
+    "sardonyx.allocators": ("OrtArenaCfg", "create_and_register_allocator", "create_and_register_allocator_v2"),
+    "sardonyx.compile": (
+        "OrtCompiledModelCompatibility", "OrtDeviceEpIncompatibilityReason", "OrtEpContextData",
+        "OrtEpContextDataBuffer", "OrtExternalInitializerInfo", "get_compatibility_info_from_model",
+        "get_compatibility_info_from_model_bytes", "get_hardware_device_ep_incompatibility_details",
+        "get_hardware_devices", "get_model_compatibility_for_ep_devices",
+    ),
+    "sardonyx.enumerations": (
+        "ExecutionMode", "ExecutionOrder", "GraphOptimizationLevel", "OrtAllocatorType", "OrtCompileApiFlags",
+        "OrtDeviceMemoryType", "OrtExecutionProviderDevicePolicy", "OrtHardwareDeviceType", "OrtMemType",
+        "OrtMemoryInfoDeviceType", "OrtSparseFormat",
+    ),
+    "sardonyx.operators": ("get_all_operator_schema", "get_all_opkernel_def", "get_registered_ep_kernel_defs"),
+    "sardonyx.quantization.weight_kernels": (
+        "quantize_matmul_2bits", "quantize_matmul_4bits", "quantize_matmul_8bits", "quantize_matmul_bnb4",
+        "quantize_qdq_matmul_2bits", "quantize_qdq_matmul_4bits",
+    ),
+})
 
 
 def get_all_providers():
@@ -126,30 +102,7 @@ def is_dlpack_uint8_tensor(capsule):
     return OrtValue.from_dlpack(capsule).data_type() == "tensor(uint8)"
 
 
-class ArenaExtendStrategy(_Enumeration):
-    kNextPowerOfTwo = 0  # noqa: N815
-    kSameAsRequested = 1  # noqa: N815
-
-
-kNextPowerOfTwo, kSameAsRequested = ArenaExtendStrategy  # noqa: N816
-
-
-class ModelCompiler(_compile.ModelCompiler):
-    """A sardonyx.ModelCompiler with the arguments in the extension module's order."""
-
-    _value_class = OrtValue
-
-    def __init__(self, options, model, is_path, embed, external_file, external_threshold, flags, level, location):
-        if is_path != isinstance(model, str):
-            raise TypeError(f"model: expected {'a path' if is_path else 'bytes'}, found {type(model).__name__}")
-        super().__init__(options, model, embed, external_file, external_threshold, flags, level, location)
-
-    def compile_to_file(self, path):
-        """Writes the compiled model."""
-        super().compile_to_file(path)
-
-
-__all__ = [name for name in dir() if not name.startswith("_")]
+__all__ = [name for name in __dir__() if not name.startswith("_")]
 
 
 def _name_the_classes():
