@@ -430,7 +430,7 @@ def run_options():
 def what_the_module_has():
     print(rt.__version__.split("+")[0], rt.get_version_string() if hasattr(rt, "get_version_string") else None)
     print(rt.get_available_providers()[-1], "CPUExecutionProvider" in rt.get_all_providers(), rt.get_device())
-    print(hasattr(rt, "training"), hasattr(rt, "__all__"))
+    print(hasattr(rt, "training"))
     with contextlib.suppress(ImportError):
         import onnxruntime.training.api  # noqa: F401
         print("training")

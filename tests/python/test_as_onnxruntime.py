@@ -400,3 +400,15 @@ def test_members_of_enumerations_print_as_in_onnx_runtime():
         """
     ours, theirs = run(program), run(program, path="")
     assert ours == theirs and "ExecutionMode ExecutionMode.ORT_SEQUENTIAL" in ours
+
+
+def test_a_star_imports_all_public_names():
+    program = """
+        from {} import *
+        print(*sorted(name for name in globals() if name[0] != "_"))
+        """
+    for module in ("onnxruntime", "onnxruntime.capi.onnxruntime_pybind11_state", "onnxruntime.capi._pybind_state",
+                   "onnxruntime.capi.onnxruntime_inference_collection"):
+        ours, theirs = (set(run(program.format(module), path=path).split()) for path in (PACKAGE, ""))
+        lacking = {name for name in theirs - ours if name[0].isupper() or name.startswith(("get_", "set_", "create_"))}
+        assert len(theirs) > 10 and lacking <= {"Any", "C", "Callable", "IntEnum", "Sequence"}, module
