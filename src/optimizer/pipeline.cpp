@@ -127,12 +127,20 @@ std::string Difference(const Census& before, const Census& after) {
   return text.empty() ? "the same operators, connected otherwise" : text;
 }
 
+bool Run(const Pass& pass, Graph& graph, PassContext& context) {
+  bool changed = pass.run != nullptr && pass.run(graph, context);
+  if (!pass.rules.empty())
+    changed |= ApplyRules(pass.rules, graph, context.registry, RewriteLimit(), context.explanation) > 0;
+  if (changed) DropUnusedConstants(graph);
+  return changed;
+}
+
 // Says what it did to the log, and also why it left nodes alone to who asked for an explanation.
 bool RunPass(const Pass& pass, Graph& graph, PassContext& context, const OptimizeOptions& options) {
   const bool explains = options.explanation != nullptr && options.explanation->Wants(pass.name);
   const bool tells = explains || (options.logger != nullptr && options.logger->Wants(Severity::kInfo));
   context.explanation = explains ? options.explanation : nullptr;
-  if (!tells) return RunVerified(pass, graph, context);
+  if (!tells) return context.checks_reports ? RunVerified(pass, graph, context) : Run(pass, graph, context);
   Census before, after;
   Count(graph, before);
   std::optional<Changes> changes;
@@ -164,15 +172,11 @@ int RoundsOf(Stage stage, const OptimizeOptions& options) {
 
 bool RunVerified(const Pass& pass, Graph& graph, PassContext& context) {
   const std::uint64_t before = context.checks_reports ? Digest(graph) : 0;
-  bool changed = pass.run != nullptr && pass.run(graph, context);
-  if (!pass.rules.empty())
-    changed |= ApplyRules(pass.rules, graph, context.registry, RewriteLimit(), context.explanation) > 0;
-  if (!changed) {
+  if (!Run(pass, graph, context)) {
     if (context.checks_reports && Digest(graph) != before)
       Fail(Code::kInvalidGraph, "pass ", pass.name, " changed the graph but says that it did not");
     return false;
   }
-  DropUnusedConstants(graph);
   try {
     Verify(graph);
     if (context.checks_reports) ops::CheckAllAttributes(graph);
@@ -221,7 +225,15 @@ void Optimize(Graph& graph, Stage stage, const ops::Registry& registry, const Op
     }
     return any;
   };
-  for (int round = 0; round < rounds && run_all(); ++round) {
+  bool changed = false;
+  for (int round = 0; round < rounds && run_all(); ++round) changed = true;
+  if (changed && !context.checks_reports) {
+    try {
+      Verify(graph);
+    } catch (const Error& error) {
+      Fail(error.code(),
+           "the optimizer left an invalid graph (a log of severity INFO says after which pass): ", error.what());
+    }
   }
   if (names_sizes) ForgetUnknownSizes(graph);
 }

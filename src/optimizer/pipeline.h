@@ -40,9 +40,9 @@ struct OptimizeOptions {
 // changed something.
 bool RunVerified(const Pass& pass, Graph& graph, PassContext& context);
 
-// Every pass is verified after it ran. Environment variable SDX_STOP_AFTER=n stops after n rewrites of rules, so that a
-// wrong one is found by bisection. Fails with kInvalidArgument if a disabled or explained pass does not exist (naming
-// the closest).
+// The graph is verified behind the last pass; behind each one in debug builds, and where the log or an explanation wants
+// to know what each does. Environment variable SDX_STOP_AFTER=n stops after n rewrites of rules, so that a wrong one is
+// found by bisection. Fails with kInvalidArgument if a disabled or explained pass does not exist (naming the closest).
 void Optimize(Graph& graph, Stage stage, const ops::Registry& registry, const OptimizeOptions& options);
 
 struct PassInfo {
