@@ -62,6 +62,7 @@ bool IsOneOf(std::span<const std::string_view> names, const Node& node) {
 bool HasQuantizedOperand(const Graph& graph, const Node& node, ValueId value) {
   return std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) {
     if (input == value) return false;
+    if (DequantizedWhileRunning(graph, input)) return true;
     const auto q = DequantizedFrom(graph, input);
     return q && q->Is8Bit() && graph.value(q->data).constant() == nullptr;
   });
@@ -82,6 +83,11 @@ bool IsFloatValue(const Graph& graph, ValueId value) {
   return value != kNoValue && graph.value(value).type.is_tensor() && graph.value(value).type.dtype == DType::kFloat;
 }
 
+bool HasOneElement(const Type& type, DType dtype) {
+  return type.is_tensor() && type.dtype == dtype && type.HasStaticShape() &&
+         (type.rank() == 0 || (type.rank() == 1 && type.dims[0] == Dim(1)));
+}
+
 }  // namespace
 
 bool IsQuantize(const Node& node) { return IsNode(node, "QuantizeLinear"); }
@@ -98,6 +104,25 @@ std::optional<QuantizedValue> DequantizedFrom(const Graph& graph, ValueId value)
   const bool known = q.Is8Bit() || q.Is16Bit() || q.dtype == DType::kInt32;
   if (!known || !ReadParameters(graph, node, graph.value(q.data).type, q)) return std::nullopt;
   return q;
+}
+
+std::optional<QuantizedValue> DequantizedWhileRunning(const Graph& graph, ValueId value) {
+  if (!IsFloatValue(graph, value) || graph.value(value).producer == kNoNode) return std::nullopt;
+  const Node& node = graph.node(graph.value(value).producer);
+  if (!IsDequantize(node) || node.inputs.size() < 2 || node.inputs[0] == kNoValue ||
+      IntAttribute(node, "block_size", 0) != 0)
+    return std::nullopt;
+  QuantizedValue q;
+  q.data = node.inputs[0];
+  q.node = node.id;
+  q.dtype = graph.value(q.data).type.dtype;
+  q.scale = node.inputs[1];
+  q.zero = node.inputs.size() > 2 ? node.inputs[2] : kNoValue;
+  if (!q.Is8Bit() || !HasOneElement(graph.value(q.scale).type, DType::kFloat)) return std::nullopt;
+  if (q.zero != kNoValue && !HasOneElement(graph.value(q.zero).type, q.dtype)) return std::nullopt;
+  const bool is_constant =
+      graph.value(q.scale).constant() != nullptr && (q.zero == kNoValue || graph.value(q.zero).constant() != nullptr);
+  return is_constant ? std::nullopt : std::optional(q);
 }
 
 std::optional<QuantizedValue> QuantizedBy(const Graph& graph, NodeId id) {

@@ -44,6 +44,9 @@ struct QuantizedValue : Quantization {
 // The integers of 8, 16 or 32 bits that the float `value` stands for, if a DequantizeLinear makes it; nullopt for
 // blocks, for parameters that are no constants and for other float types.
 std::optional<QuantizedValue> DequantizedFrom(const Graph& graph, ValueId value);
+// Likewise for 8 bits of the whole tensor whose scale or zero point is known only while the model runs, as behind
+// DynamicQuantizeLinear: scale_value and zero_value stay 0, and `scale` and `zero` have one element each.
+std::optional<QuantizedValue> DequantizedWhileRunning(const Graph& graph, ValueId value);
 // What a QuantizeLinear of floats makes, of 8 or 16 bits: data is its output.
 std::optional<QuantizedValue> QuantizedBy(const Graph& graph, NodeId node);
 // The QuantizeLinear that alone reads `value`, which is no output of the graph.

@@ -26,7 +26,11 @@ class ProductFuser {
     bool changed = false;
     for (const NodeId id : OwnNodes(graph_)) {
       if (graph_.node(id).erased || !graph_.node(id).domain.empty() || !ReadsDequantized(id)) continue;
-      const std::string& op = graph_.node(id).op_type;
+      const std::string op = graph_.node(id).op_type;
+      if (FuseWithComputedScale(id)) {
+        changed = true;
+        continue;
+      }
       if (op == "Conv") changed |= FuseConv(id);
       if (op == "MatMul") changed |= FuseMatMul(id);
       if (op == "Gemm") changed |= FuseGemm(id);
@@ -157,6 +161,23 @@ class ProductFuser {
 
   // ---- The products
 
+  // A product of which an operand is quantized while the model runs: its result stays float.
+  bool FuseWithComputedScale(NodeId id) {
+    const auto computed = [&](std::size_t i) { return DequantizedWhileRunning(graph_, Input(id, i)); };
+    const auto operand = [&](std::size_t i) {
+      const auto q = computed(i);
+      return q ? q : DequantizedFrom(graph_, Input(id, i));
+    };
+    if (!computed(0) && !computed(1)) return false;
+    const auto a = operand(0), b = operand(1);
+    if (!a || !b || !a->IsPerTensor8() || !b->Is8Bit() || !IsHere(id, a->node) || !IsHere(id, b->node)) return false;
+    const Node& node = graph_.node(id);
+    if (node.op_type == "Conv") return !computed(1) && (!b->axis || *b->axis == 0) && FuseConvToFloat(id, *a, *b);
+    if (node.op_type == "MatMul") return HasColumnScales(id, *b, 1) && FuseToFloat(id, *a, *b);
+    return node.op_type == "Gemm" && HasColumnScales(id, *b, IntAttribute(node, "transB", 0) != 0 ? 0 : 1) &&
+           (Input(id, 2) == kNoValue || FloatAttribute(node, "beta") == 1) && FuseGemmToFloat(id, *a, *b);
+  }
+
   bool FuseConv(NodeId id) {
     const auto found = FindOperands(id);
     if (!found) return false;
@@ -190,7 +211,10 @@ class ProductFuser {
     const ValueId floats = rewrite.Add("Cast", {sums}, {{"to", static_cast<std::int64_t>(DType::kFloat)}});
     std::vector<std::int64_t> row(weights.rank(), 1);
     row[1] = weights.dims[0].number();
-    const ValueId factor = Floats("sum_scale", scales, scales.size() == 1 ? Shape{} : Shape(row));
+    const Shape shape = scales.size() == 1 ? Shape{} : Shape(row);
+    const bool is_known = graph_.value(x.scale).constant() != nullptr;
+    const ValueId factor = is_known ? Floats("sum_scale", scales, shape)
+                                    : rewrite.Add("Mul", {x.scale, Floats("weight_scale", ScalesOf(graph_, w), shape)});
     ValueId made = rewrite.Add("Mul", {floats, factor});
     if (bias != kNoValue) {
       const auto elements = ConstantElements(graph_, bias);
@@ -280,19 +304,20 @@ class ProductFuser {
   bool FuseGemmToFloat(NodeId id, const QuantizedValue& a, QuantizedValue b) {
     const Node& gemm = graph_.node(id);
     const ValueId bias = Input(id, 2), old = gemm.outputs[0];
-    const Type& type = graph_.value(bias).type;
+    const Type type = bias == kNoValue ? Type{} : graph_.value(bias).type;
     const bool transposes = IntAttribute(gemm, "transB", 0) != 0;
     if (!HasOperator(registry_, "com.microsoft", "MatMulIntegerToFloat") || IntAttribute(gemm, "transA", 0) != 0 ||
-        FloatAttribute(gemm, "alpha") != 1 || !type.has_rank)
+        FloatAttribute(gemm, "alpha") != 1 || (bias != kNoValue && !type.has_rank))
       return No(id, "its result stays float and would show the rounding of its bias");
     Rewrite rewrite(graph_, registry_, id);
     if (transposes) b.data = rewrite.Add("Transpose", {b.data}, {{"perm", std::vector<std::int64_t>{1, 0}}});
-    const auto elements = ConstantElements(graph_, bias);
-    const bool in_product = type.rank() == 1 && type.dims[0] == graph_.value(b.data).type.dims.back();
+    const auto elements = bias == kNoValue ? std::nullopt : ConstantElements(graph_, bias);
+    const bool in_product =
+        bias != kNoValue && type.rank() == 1 && type.dims[0] == graph_.value(b.data).type.dims.back();
     const ValueId constant = elements ? Floats("bias", *elements, type.StaticShape()) : kNoValue;
     ValueId made = rewrite.Add("com.microsoft", "MatMulIntegerToFloat",
                                {a.data, b.data, a.scale, b.scale, a.zero, b.zero, in_product ? constant : kNoValue});
-    if (!in_product || !elements) made = rewrite.Add("Add", {made, elements ? constant : bias});
+    if (bias != kNoValue && (!in_product || !elements)) made = rewrite.Add("Add", {made, elements ? constant : bias});
     rewrite.Replace(old, made);
     return true;
   }

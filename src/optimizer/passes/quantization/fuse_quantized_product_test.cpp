@@ -71,16 +71,28 @@ TEST(FuseQuantizedProduct, KeepsABiasInFloatThatACoarseGridWouldMove) {
 
 TEST(FuseQuantizedProduct, LeavesConvolutionsThatAreNotQuantizedThroughout) {
   const std::string stays = "QuantizeLinear DequantizeLinear DequantizeLinear";
-  // Scales of another axis; a scale that is an input.
+  // Scales of another axis.
   const std::string along_inputs = std::string(kIn) + "wd = DequantizeLinear<axis = 1>(w, ws, wz) c = Conv(xd, wd) ";
   EXPECT_EQ(PassedGraph(ConvGraph(along_inputs + kOut), {&kFuseQuantizedProduct}).Operators(),
             stays + " Conv QuantizeLinear DequantizeLinear");
+}
+
+constexpr const char* kDynamic = "xq, u, uz = DynamicQuantizeLinear(x) xd = DequantizeLinear(xq, u, uz) ";
+
+TEST(FuseQuantizedProduct, SumsIntegersWhereScalesAreKnownWhileRunning) {
+  // A result that is quantized again, one that is not, a bias that is added, an input as scale.
+  const std::string dynamic = kDynamic, middle = "c = Conv(xd, wd, bf) ";
+  const PassedGraph again(ConvGraph(dynamic + kWeights + middle + kOut), {&kFuseQuantizedProduct}, 0.07);
+  EXPECT_EQ(again.Operators(), "DynamicQuantizeLinear ConvInteger Cast Mul Mul Add QuantizeLinear DequantizeLinear");
+  const PassedGraph open(ConvGraph(dynamic + "wd = DequantizeLinear(w, s) y = Conv(xd, wd)"), {&kFuseQuantizedProduct},
+                         1e-4);
+  EXPECT_EQ(open.Operators(), "DynamicQuantizeLinear ConvInteger Cast Mul Mul");
   std::string given = ConvGraph(Body("c = Conv(xd, wd) "));
-  given.replace(given.find("(float[1,2,3,3] x)"), 18, "(float[1,2,3,3] x, float u)");
+  given.replace(given.find("(float[1,2,3,3] x)"), 18, "(float[1,2,3,3] x, float[1] u)");
   given.replace(given.find("QuantizeLinear(x, s, z)"), 23, "QuantizeLinear(x, u, z)");
   given.replace(given.find("DequantizeLinear(xq, s, z)"), 26, "DequantizeLinear(xq, u, z)");
   EXPECT_EQ(PassedGraph(given, {&kFuseQuantizedProduct}, HUGE_VAL).Operators(),
-            stays + " Conv QuantizeLinear DequantizeLinear");
+            "QuantizeLinear ConvInteger Cast Mul Mul QuantizeLinear DequantizeLinear");
 }
 
 TEST(FuseQuantizedProduct, SumsIntegersWhereTheResultOfAConvolutionStaysFloat) {
@@ -179,6 +191,33 @@ TEST(FuseQuantizedProduct, MakesAGemmOfIntegers) {
             "QuantizeLinear DequantizeLinear DequantizeLinear Gemm Abs");
   EXPECT_EQ(PassedGraph(gemm(", beta = 2.0", kOut), {&kFuseQuantizedProduct}).Operators(),
             "QuantizeLinear DequantizeLinear DequantizeLinear Gemm QuantizeLinear DequantizeLinear");
+}
+
+TEST(FuseQuantizedProduct, MultipliesIntegersWhereScalesAreKnownWhileRunning) {
+  const std::string dynamic = kDynamic;
+  const auto passed = [&](std::string_view shape, std::string_view body) {
+    const std::string text = "g (float[" + std::string(shape) +
+                             "] x) => (float[p,q] y) <int8[3,2] w = {1,-2,3,40,-128,100}, float[2] ws = {0.01, 0.02}, "
+                             "int8[2] wz = {3, -4}, int8[2,3] v = {1,-2,3,40,-128,100}, float[2] bias = {0.5, -0.25}, "
+                             "float[3] rows = {0.01, 0.02, 0.03}> {" +
+                             dynamic + std::string(body) + "}";
+    return PassedGraph(text, {&kFuseQuantizedProduct, &kFoldConstants}, 1e-4).Operators();
+  };
+  const std::string weights = "wd = DequantizeLinear<axis = 1>(w, ws, wz) ",
+                    kProduct = "DynamicQuantizeLinear MatMulIntegerToFloat";
+  EXPECT_EQ(passed("2,3", weights + "y = MatMul(xd, wd)"), kProduct);
+  EXPECT_EQ(passed("2,3", weights + "c = MatMul(xd, wd) y = Add(bias, c)"), kProduct);
+  EXPECT_EQ(passed("2,3", weights + "y = Gemm(xd, wd)"), kProduct);
+  EXPECT_EQ(passed("2,3", "vd = DequantizeLinear<axis = 0>(v, ws) y = Gemm<transB = 1>(xd, vd, bias)"), kProduct);
+  EXPECT_EQ(passed("2,2",
+                   "xt = Transpose<perm = [1, 0]>(x) tq, t, tz = DynamicQuantizeLinear(xt) "
+                   "td = DequantizeLinear(tq, t, tz) y = MatMul(xd, td)"),
+            "DynamicQuantizeLinear Transpose DynamicQuantizeLinear MatMulIntegerToFloat");
+  // Scales along the axis that is summed over; factors that the operator lacks.
+  const std::string stays = "DynamicQuantizeLinear DequantizeLinear ";
+  EXPECT_EQ(passed("2,3", "wd = DequantizeLinear<axis = 0>(w, rows) y = MatMul(xd, wd)"), stays + "MatMul");
+  EXPECT_EQ(passed("2,3", weights + "y = Gemm<alpha = 0.5>(xd, wd)"), stays + "Gemm");
+  EXPECT_EQ(passed("2,3", weights + "y = Gemm<beta = 2.0>(xd, wd, bias)"), stays + "Gemm");
 }
 
 }  // namespace
