@@ -7,7 +7,7 @@ what a product makes of a step of its input.
 import numpy as np
 from onnx import numpy_helper, parser
 
-_RANDOM = np.random.default_rng(7)
+_RANDOM = np.random.default_rng()  # spelling() seeds it
 
 
 def _floats(*shape, scale=0.3):
@@ -205,6 +205,24 @@ def _modelopt():
         "beta": _floats(8), "mean": _floats(8), "variance": np.abs(_floats(8)) + 0.3}, _behind(0.04, linear, 1)
 
 
+def _tflite():
+    """TFLite's dynamic ranges: inputs of products are quantized by what they hold, weights are int8 per channel."""
+    w, linear, last = _bytes(8, 3, 3, 3), _bytes(32, 16), _bytes(5, 16)
+    text = """g (float[2,3,8,8] x) => (float[2,5] y) <> {
+      q, s, z = DynamicQuantizeLinear(x) xd = DequantizeLinear(q, s, z) wd = DequantizeLinear<axis = 0>(w, ws, wz)
+      c = Conv<pads = [1, 1, 1, 1], strides = [2, 2]>(xd, wd, cb) r = Relu(c)
+      p = MaxPool<kernel_shape = [2, 2], strides = [2, 2]>(r) f = Flatten(p)
+      q1, s1, z1 = DynamicQuantizeLinear(f) x1 = DequantizeLinear(q1, s1, z1)
+      ld = DequantizeLinear<axis = 1>(l, ls, lz) m = MatMul(x1, ld) m1 = Add(m, lb) t = Tanh(m1)
+      q2, s2, z2 = DynamicQuantizeLinear(t) x2 = DequantizeLinear(q2, s2, z2)
+      vd = DequantizeLinear<axis = 0>(v, vs, vz) y = Gemm<transB = 1>(x2, vd, vb) }"""
+    last_scales = np.full(5, 0.01, np.float32)
+    return text, {
+        "w": w, "ws": np.full(8, 0.004, np.float32), "wz": np.zeros(8, np.int8), "cb": _floats(8), "l": linear,
+        "ls": np.full(16, 0.003, np.float32), "lz": np.zeros(16, np.int8), "lb": _floats(16), "v": last,
+        "vs": last_scales, "vz": np.zeros(5, np.int8), "vb": _floats(5)}, _behind(2 / 255, last, last_scales)
+
+
 def _between_floats():
     """Operators without a form of integers between quantized ones, and a recurrent layer."""
     text = """g (float[2,4,6] x) => (float[2,4,6] y) <float s = {0.03}, uint8 z = {128}, int8 k = {0},
@@ -225,11 +243,15 @@ SPELLINGS = {
     "brevitas with floats of 8 bits": lambda: _brevitas_floats(8),
     "brevitas with floats of 4 bits": lambda: _brevitas_floats(4),
     "brevitas with floats of 2 bits": lambda: _brevitas_floats(2),
-    "modelopt": _modelopt, "between floats": _between_floats}
+    "modelopt": _modelopt, "between floats": _between_floats, "tflite with dynamic ranges": _tflite}
+
+
+SEED = 3
 
 
 def spelling(name, opset=19):
-    """The model and how far its outputs may move."""
+    """The model, the same one each time, and how far its outputs may move."""
+    _RANDOM.bit_generator.state = np.random.default_rng(SEED).bit_generator.state
     text, constants, step = SPELLINGS[name]()
     model = parser.parse_model(f'<ir_version: 9, opset_import: ["" : {opset}]> {text}')
     for key, value in constants.items():

@@ -19,6 +19,7 @@ INTEGERS = {"QLinearConv", "QLinearConvAdd", "ConvInteger", "QLinearMatMul", "QG
 FLOATS = {"Conv", "FusedConv", "MatMul", "FusedMatMul", "Gemm", "FusedGemm"}
 # The products of each spelling, all of integers.
 PRODUCTS = {"torch fake quantize": 3, "torch converted": 3, "torch pt2e": 2, "tensorflow through tf2onnx": 3,
+            "tflite with dynamic ranges": 3,
             "brevitas": 3, "brevitas of 4 bits": 3, "brevitas with parameters as inputs": 1,
             "brevitas with floats of 8 bits": 3, "brevitas with floats of 4 bits": 3,
             "brevitas with floats of 2 bits": 3, "modelopt": 3, "between floats": 0}
@@ -100,7 +101,7 @@ def test_explanation_names_what_stays_in_float(tmp_path):
     for kind in ("ConvTranspose", "LayerNormalization", "GRU"):
         assert any(f"({kind}" in line and f"{kind} has no form of 8-bit integers" in line for line in stays), text
     assert any("(Add" in line and "is made in float by node" in line for line in stays), text
-    for name in ("torch fake quantize", "torch converted", "brevitas"):
+    for name in ("torch fake quantize", "torch converted", "brevitas", "tflite with dynamic ranges"):
         assert "stays in float" not in explained(spelling(name)[0], tmp_path / "model.onnx"), name
 
 

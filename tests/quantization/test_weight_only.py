@@ -122,6 +122,18 @@ def test_pairs_of_8_bits(tmp_path, arguments, dtype):
     assert_near(path, network(dtype), 0.03)
 
 
+@pytest.mark.parametrize("arguments", [{"bits": 8}, {"bits": 2, "block_size": 16}, {"bits": 8, "quant_format": "QDQ"}],
+                         ids=str)
+def test_gather_stays_where_there_are_not_4_bits(tmp_path, arguments, caplog):
+    counts = []
+    for name, library, package in (("mine", our_nbits, ours), ("other", peer_nbits, peer)):
+        given = {**arguments, "quant_format": package.QuantFormat[arguments.get("quant_format", "QOperator")]}
+        counts.append(contents(process(library, network(), tmp_path / f"{name}.onnx",
+                                       op_types_to_quantize=("Gather",), **given))[0])
+    assert counts[0] == counts[1] and counts[0]["", "Gather"] == 1
+    assert "expected 4 bits for Gather" in caplog.text
+
+
 def test_weights_of_several_nodes_and_of_outer_dimensions(tmp_path):
     path = process(our_nbits, network(), tmp_path / "q.onnx", block_size=32)
     counts, arrays = contents(path)
@@ -330,8 +342,7 @@ def test_configurations_for_quantize(tmp_path):
 @pytest.mark.parametrize(("action", "message"), [
     (lambda m: our_nbits.MatMulNBitsQuantizer(m, bits=3), "2, 4 or 8 bits, found 3"),
     (lambda m: our_nbits.MatMulNBitsQuantizer(m, block_size=24), "power of 2.*24"),
-    (lambda m: our_nbits.MatMulNBitsQuantizer(m, bits=8, op_types_to_quantize=("Gather",)).process(),
-     "4 bits for Gather"),
+    (lambda m: our_nbits.MatMulNBitsQuantizer(m, bits=2, quant_format=ours.QuantFormat.QDQ), "QOperator for 2 bits"),
     (lambda m: our_nbits.MatMulNBitsQuantizer(m, algo_config=our_nbits.GPTQWeightOnlyQuantConfig()).process(),
      "reader"),
     (lambda m: our_nbits.DefaultWeightOnlyQuantConfig(channel_wised_quantize=True), "QDQ"),

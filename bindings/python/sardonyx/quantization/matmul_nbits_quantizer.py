@@ -84,6 +84,9 @@ class MatMulNBitsQuantizer:
         found = getattr(algo_config, "bits", 4)
         if found not in (2, 4, 8):
             raise ValueError(f"expected 2, 4 or 8 bits, found {found}")
+        if found == 2 and algo_config.quant_format == QuantFormat.QDQ:
+            raise NotImplementedError("DequantizeLinear takes no integers of 2 bits before opset 25, which few runtimes "
+                                      "take: expected QuantFormat.QOperator for 2 bits, or 4 or 8 bits")
         size = algo_config.block_size if algo_config.algorithm in ("DEFAULT", "HQQ") else block_size
         if size < 16 or size & (size - 1):
             raise ValueError(f"expected a block size that is a power of 2 from 16 on, found {size}")
@@ -134,12 +137,12 @@ class MatMulNBitsQuantizer:
         home = self._home(graph, node.inputs[place])
         if home is None:
             logging.info("%r is not quantized: its weight is no constant of floats", node)
+        elif node.op_type == "Gather" and is_default and config.bits != 4:
+            logging.error("%r is not quantized: expected 4 bits for Gather, found %d", node, config.bits)
         elif node.op_type == "Gather":
             if not is_default or config.quant_format != QuantFormat.QOperator:
                 raise NotImplementedError(f"{node!r}: Gather is quantized by DefaultWeightOnlyQuantConfig with "
                                           "QuantFormat.QOperator")
-            if config.bits != 4:
-                raise NotImplementedError(f"{node!r}: expected 4 bits for Gather, found {config.bits}")
             self._quantize_gather(graph, home, node)
         else:
             self._quantize_product(graph, home, node, hessians)
