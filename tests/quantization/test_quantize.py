@@ -13,6 +13,7 @@ import sardonyx
 import sardonyx.quantization as ours
 from onnx import TensorProto, helper
 from quantized_models import (
+    N,
     Reader,
     Weights,
     assert_same,
@@ -29,6 +30,8 @@ from quantized_models import (
     run_both,
     transformer,
 )
+from sardonyx.quantization import histograms
+from sardonyx.quantization.calibrate import create_calibrator
 
 MODELS = {"mlp": mlp, "cnn": cnn, "recurrent": recurrent, "transformer": transformer, "branches": branches}
 
@@ -201,7 +204,7 @@ def test_types_of_4_and_16_bits(sources, tmp_path, name, kinds):
 
 
 def test_float8(tmp_path):
-    """Scales come from the spread of the data, counted in bins: those of activations agree to a thousandth."""
+    """Scales come from the spread of the data, counted in bins."""
     source, kinds = str(tmp_path / "f.onnx"), {"activation_type": "QFLOAT8E4M3FN", "weight_type": "QFLOAT8E4M3FN"}
     onnx.save(mlp(19), source)
     paths = {}
@@ -213,10 +216,44 @@ def test_float8(tmp_path):
     assert counts == other_counts and set(arrays) == set(others)
     for name, array in others.items():
         assert arrays[name].dtype == array.dtype
-        np.testing.assert_allclose(arrays[name].astype(np.float64), array.astype(np.float64), 2e-3, 1e-6)
+        np.testing.assert_allclose(arrays[name].astype(np.float64), array.astype(np.float64), 1e-6, 1e-7)
     # ONNX Runtime's optimizer makes a QLinearMatMul of float8, which it refuses then.
     exact, found = (sardonyx.InferenceSession(path).run(None, feed(mlp(19), 5))[0] for path in (source, paths["ours"]))
     np.testing.assert_allclose(found, exact, atol=0.1)
+
+
+def test_float8_of_constants_and_behind_softmax(tmp_path):
+    """ONNX Runtime's tool fails: what Softmax makes has no deviation there, and a bias of zeros becomes NaN."""
+    w = Weights(4)
+    zeros, same = w.constant("zeros", np.zeros(16, np.float32)), w.constant("same", np.full(16, 0.02, np.float32))
+    proto = model([N("MatMul", ["x", w("w", 16, 16)], ["a"], "first"), N("Add", ["a", zeros], ["b"], "add"),
+                   N("Add", ["b", same], ["c"], "more"), N("Softmax", ["c"], ["s"], "softmax"),
+                   N("MatMul", ["s", w("v", 16, 16)], ["y"], "last")], {"x": [4, 16]}, ["y"], w.made, 19)
+    path = str(tmp_path / "q.onnx")
+    ours.quantize_static(proto, path, Reader(proto), calibrate_method=ours.CalibrationMethod.Distribution,
+                         **of(ours, {"activation_type": "QFLOAT8E4M3FN", "weight_type": "QFLOAT8E4M3FN"}))
+    arrays = contents(path)[1]
+    assert arrays["zeros_scale"] == 1 and arrays["same_scale"] == np.float32(0.02) and 0 < arrays["s_scale"] < 0.1
+    assert not arrays["zeros_quantized"].astype(np.float32).any()
+    exact, found = (sardonyx.InferenceSession(one).run(None, feed(proto, 5))[0]
+                    for one in (proto.SerializeToString(), path))
+    assert np.corrcoef(found.ravel(), exact.ravel())[0, 1] > 0.9  # numbers far from the mean saturate
+
+
+def test_counts_of_a_distribution_without_room_for_its_values(tmp_path, monkeypatch):
+    """Values are counted as they come then, in bins that are not quite those of the histogram."""
+    ranges = []
+    for kept in (1 << 26, 2000):
+        monkeypatch.setattr(histograms, "_KEPT_BYTES", kept)
+        source = str(tmp_path / "f.onnx")
+        onnx.save(mlp(19), source)
+        calibrater = create_calibrator(source, augmented_model_path=str(tmp_path / "a.onnx"),
+                                       calibrate_method=ours.CalibrationMethod.Distribution)
+        calibrater.collect_data(Reader(mlp(19)))
+        ranges.append(calibrater.compute_data())
+    for name, exact in ranges[0].data.items():
+        assert ranges[1].data[name].hist.sum() == exact.hist.sum()
+        np.testing.assert_allclose(ranges[1].data[name].std, exact.std, 2e-3)
 
 
 def test_weights_in_blocks(sources, tmp_path):

@@ -14,8 +14,8 @@ from sardonyx.quantization.onnx_model import (
 from sardonyx.quantization.quant_math import (
     compute_data_quant_params,
     compute_scale_zp,
-    compute_scale_zp_float8,
     normalize_axis,
+    scale_zp_of_spread,
     snap_zero_point_to_uint8,
 )
 from sardonyx.quantization.quant_types import (
@@ -226,7 +226,7 @@ class BaseQuantizer:
         if "scale" in overrides and "zero_point" in overrides:
             zero_point, scale = overrides["zero_point"], overrides["scale"]
         elif quant_type == FLOAT8E4M3FN:
-            zero_point, scale = compute_scale_zp_float8(quant_type, data.avg_std[1])
+            zero_point, scale = scale_zp_of_spread(quant_type, *data.avg_std)
         else:
             lowest, highest = (np.asarray(overrides.get(key, bound)).reshape(())
                                for key, bound in zip(("rmin", "rmax"), data.range_value, strict=True))
@@ -270,7 +270,9 @@ class BaseQuantizer:
             if node.op_type == "Softmax":
                 known = self.graph.type_of(result)
                 dtype = np.float16 if known is not None and known.dtype == "float16" else np.float32
-                self.tensors_range[result] = TensorData(lowest=dtype(0.0), highest=dtype(1.0))
+                found = self.tensors_range[result] if result in self.tensors_range else None
+                spread = {key: getattr(found, key) for key in ("avg", "std") if hasattr(found, key)}
+                self.tensors_range[result] = TensorData(lowest=dtype(0.0), highest=dtype(1.0), **spread)
             elif (self.readings(source) == 1 and source in self.tensors_range and result in self.tensors_range
                   and source not in self.graph.outputs and not self.graph.is_read_by_bodies(source)):
                 self.tensors_range[source] = self.tensors_range[result]

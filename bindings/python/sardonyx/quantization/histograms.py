@@ -13,6 +13,9 @@ from sardonyx.quantization.quant_math import smooth_distribution
 from sardonyx.quantization.quant_utils import apply_plot
 
 _DTYPES = (np.dtype(np.float16), np.dtype(np.float32))
+# How many bytes of a distribution's values are kept, so that its counts are exact. The deviation shows each value that
+# is counted in another bin; the ends of entropy and percentile do not.
+_KEPT_BYTES = 1 << 26
 
 
 class DataRange:
@@ -118,6 +121,7 @@ class HistogramCollector(CalibrationDataCollector):
         self.percentile = percentile
         self.scenario = scenario
         self._ranges, self._fresh, self._streams = {}, {}, {}
+        self._kept, self._kept_bytes = [] if method == "distribution" else None, 0
         self._workers = None
 
     def get_histogram_dict(self):
@@ -223,6 +227,12 @@ class HistogramCollector(CalibrationDataCollector):
             if array.dtype not in _DTYPES:
                 raise TypeError(f"tensor '{name}': expected values of float16 or float32, found {array.dtype}")
             self._streams.setdefault(name, (_core.StreamedHistogram(), array.dtype))
+        if self._kept is not None:
+            self._kept_bytes += sum(array.nbytes for array in arrays.values())
+            if self._kept_bytes <= _KEPT_BYTES:
+                self._kept.append({name: np.array(array) for name, array in arrays.items()})
+            else:
+                self._kept = None
 
         whole = {name: np.ascontiguousarray(array).reshape(-1) for name, array in arrays.items()}
         halves = {name: array for name, array in whole.items() if array.dtype != np.float32}
@@ -242,6 +252,9 @@ class HistogramCollector(CalibrationDataCollector):
                 if stream_of(source) is not None:
                     stream, dtype = self._streams[source]
                     self._streams[name] = stream.relu() if is_relu else stream, dtype
+                    for run in self._kept or ():
+                        if source in run:
+                            run[name] = np.maximum(run[source], 0) if is_relu else run[source]
             return self._streams.get(name)
         for name in following:
             stream_of(name)
@@ -256,7 +269,9 @@ class HistogramCollector(CalibrationDataCollector):
                 seen.smallest, seen.largest = stream.smallest, max(abs(stream.low), abs(stream.high))
             make = self._magnitudes if absolute else self._values
             made = make(self.histogram_dict.get(name), seen, *seen.ends(name))
-            counts = _counts_between(stream, made[1], absolute)
+            counts = self._kept_counts(name, made[1]) if self._kept is not None else None
+            if counts is None:
+                counts = _counts_between(stream, made[1], absolute)
             if absolute and seen.smallest is not None and seen.smallest == seen.largest:
                 # One magnitude lies on an edge of its bins, where a spread would put it below.
                 place = min(np.searchsorted(made[1], seen.largest, side="right") - 1, counts.size - 1)
@@ -264,9 +279,21 @@ class HistogramCollector(CalibrationDataCollector):
             made[0][...] += counts
             self.histogram_dict[name] = made
         self._streams = {}
+        if self._kept is not None:
+            self._kept, self._kept_bytes = [], 0
         if self._workers is not None:
             self._workers.shutdown()
             self._workers = None
+
+    def _kept_counts(self, name, edges):
+        """The counts of values between edges; None for a tensor whose values were not streamed."""
+        if not any(name in run for run in self._kept):
+            return None
+        counts = np.zeros(edges.size - 1, np.int64)
+        for run in self._kept:
+            if name in run:
+                _add_counts(np.ascontiguousarray(run[name]).reshape(-1), counts, edges, False)
+        return counts
 
     def merge_histogram(self, old_histogram, data_arr, new_min, new_max, new_threshold):
         """A histogram of values with those of an array in it, which lie between the ends given."""

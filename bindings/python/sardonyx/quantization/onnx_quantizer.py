@@ -50,7 +50,8 @@ def _widened(data):
     """A range of half precision as floats, so that its scale is one."""
     if not hasattr(data, "lowest") or np.asarray(data.lowest).dtype != np.float16:
         return data
-    return TensorData(lowest=np.float32(data.lowest), highest=np.float32(data.highest))
+    spread = {key: np.float32(getattr(data, key)) for key in ("avg", "std") if hasattr(data, key)}
+    return TensorData(lowest=np.float32(data.lowest), highest=np.float32(data.highest), **spread)
 
 
 class ONNXQuantizer(BaseQuantizer):

@@ -93,6 +93,14 @@ def compute_scale_zp_float8(element_type, std):
     return [np.array(0, dtype=ml_dtypes.float8_e4m3fn), np.array(std / spread, dtype=std.dtype)]
 
 
+def scale_zp_of_spread(element_type, avg, std):
+    """The same as a pair; numbers that are all the same have no spread, and become one step of their own size."""
+    zero_point, scale = compute_scale_zp_float8(element_type, np.asarray(std))
+    if scale == 0:
+        scale = np.array(np.abs(avg) or 1, scale.dtype)
+    return zero_point, scale
+
+
 def compute_scale_zp_blocked(weight: np.ndarray, quant_type: int, axis: int, block_size: int,
                              symmetric: bool) -> tuple[np.ndarray, np.ndarray]:
     """(zero points, scales) of the blocks of a matrix along `axis`, as QuantizeLinear of opset 21 takes them."""
@@ -133,7 +141,8 @@ def compute_data_quant_params(data: np.ndarray, quant_type: int, symmetric: bool
     if quant_type == FLOAT8E4M3FN:
         if reduce_range:
             raise RuntimeError("float8 has no reduced range")
-        return tuple(compute_scale_zp_float8(quant_type, np.std(data)))
+        spread = (data.mean(), np.std(data)) if data.size else (0.0, np.zeros((), data.dtype))
+        return scale_zp_of_spread(quant_type, *spread)
     qmin, qmax = _integer_range(quant_type, reduce_range, symmetric)
     zero_point, scale = compute_scale_zp(lowest, highest, qmin, qmax, symmetric, min_real_range)
     return zero_point, scale
