@@ -49,6 +49,15 @@ TEST(FloatNodes, NamesWhatStandsBehindThem) {
       << sum;
 }
 
+TEST(FloatNodes, KnowsThatPoolsOfIntegersExist) {
+  const std::string text =
+      Explained("i = InstanceNormalization(xd, g, g) m = MaxPool<kernel_shape = [2, 2]>(i) r = Neg(m)");
+  EXPECT_NE(text.find("(MaxPool, output 'm'): not changed: it stays in float between quantized nodes: 'i' is made in"),
+            std::string::npos)
+      << text;
+  EXPECT_EQ(text.find("MaxPool has no form"), std::string::npos) << text;
+}
+
 TEST(FloatNodes, NamesNothingThatRunsOnIntegers) {
   for (const char* body : {"c = Conv(xd, wd) r = Relu(c)", "c = Sigmoid(xd) r = Transpose(c)",
                            "c = Conv(xd, wd, g) r = Add(c, xd)", "r = AveragePool<kernel_shape = [2, 2]>(xd)"}) {

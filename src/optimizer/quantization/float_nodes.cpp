@@ -2,6 +2,7 @@
 #include "optimizer/quantization/float_nodes.h"
 
 #include <algorithm>
+#include <span>
 #include <string_view>
 
 #include "optimizer/quantization/quantization.h"
@@ -10,11 +11,13 @@ namespace sardonyx::optimizer {
 namespace {
 
 constexpr std::string_view kProducts[] = {"Conv", "Gemm", "MatMul"};
+// Operators that pass on elements of integers in some of their forms (move_quantization).
+constexpr std::string_view kMovers[] = {"MaxPool", "Pad", "Resize"};
 
-bool IsProduct(const Node& node) {
-  return node.domain.empty() &&
-         std::find(std::begin(kProducts), std::end(kProducts), node.op_type) != std::end(kProducts);
+bool IsOneOf(std::span<const std::string_view> names, const Node& node) {
+  return node.domain.empty() && std::find(names.begin(), names.end(), node.op_type) != names.end();
 }
+bool IsProduct(const Node& node) { return IsOneOf(kProducts, node); }
 
 bool ReadsDequantized(const Graph& graph, const Node& node) {
   return std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) {
@@ -81,7 +84,8 @@ class FloatNodes {
 
   // An operator that runs on integers where all around it is quantized.
   bool HasIntegerForm(const Node& node) const {
-    if (IsProduct(node) || has_integer_form_(node) || MovesElements(context_.registry, node)) return true;
+    if (IsProduct(node) || IsOneOf(kMovers, node) || has_integer_form_(node) || MovesElements(context_.registry, node))
+      return true;
     const ops::OpDef* op = context_.registry.Find(node.domain, node.op_type, node.since_version);
     if (op == nullptr || (op->traits & ops::kElementwise) == 0) return false;
     return std::count_if(node.inputs.begin(), node.inputs.end(), [&](ValueId input) {  // a function of one tensor

@@ -173,7 +173,7 @@ const std::map<std::string, NearMiss> kNearMisses = {
       " int8[2,1,1,1] w = {1, -2}, float[2] ws = {0.01, 0.02}> { xq = QuantizeLinear(x, s, z)"
       " xd = DequantizeLinear(xq, s, z) wd = DequantizeLinear<axis = 0>(w, ws) c = Conv<group = 2>(xd, wd)"
       " y = Abs(c) }",
-      {"(Conv", "is not read by one QuantizeLinear", "a depthwise convolution is faster in float"}}},
+      {"(Conv", "is not read by one QuantizeLinear", "read one channel each is faster in float"}}},
     {"fuse_relu_clip",
      {"g (float[2] x, float l) => (float[2] y) { a = Relu(x) y = Clip(a, l) }",
       {"(Clip", "the lower bound is not constant"}}},

@@ -270,8 +270,8 @@ class BaseQuantizer:
             if node.op_type == "Softmax":
                 known = self.graph.type_of(result)
                 dtype = np.float16 if known is not None and known.dtype == "float16" else np.float32
-                found = self.tensors_range[result] if result in self.tensors_range else None
-                spread = {key: getattr(found, key) for key in ("avg", "std") if hasattr(found, key)}
+                found = vars(self.tensors_range[result]) if result in self.tensors_range else {}
+                spread = {key: found[key] for key in ("avg", "std") if key in found}
                 self.tensors_range[result] = TensorData(lowest=dtype(0.0), highest=dtype(1.0), **spread)
             elif (self.readings(source) == 1 and source in self.tensors_range and result in self.tensors_range
                   and source not in self.graph.outputs and not self.graph.is_read_by_bodies(source)):

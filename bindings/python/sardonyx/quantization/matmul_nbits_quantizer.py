@@ -85,8 +85,8 @@ class MatMulNBitsQuantizer:
         if found not in (2, 4, 8):
             raise ValueError(f"expected 2, 4 or 8 bits, found {found}")
         if found == 2 and algo_config.quant_format == QuantFormat.QDQ:
-            raise NotImplementedError("DequantizeLinear takes no integers of 2 bits before opset 25, which few runtimes "
-                                      "take: expected QuantFormat.QOperator for 2 bits, or 4 or 8 bits")
+            raise NotImplementedError("DequantizeLinear takes no integers of 2 bits before opset 25: expected "
+                                      "QuantFormat.QOperator for 2 bits, or 4 or 8 bits")
         size = algo_config.block_size if algo_config.algorithm in ("DEFAULT", "HQQ") else block_size
         if size < 16 or size & (size - 1):
             raise ValueError(f"expected a block size that is a power of 2 from 16 on, found {size}")

@@ -200,8 +200,8 @@ class ProductFuser {
       return No(id, "its result is not read by one QuantizeLinear to 8 bits alone");
     if (weights.dims[1] == Dim(1) && weights.dims[0] != Dim(1))
       return No(id,
-                "its result stays float, as it is not read by one QuantizeLinear to 8 bits alone; a depthwise "
-                "convolution is faster in float then");
+                "its result stays float, as it is not read by one QuantizeLinear to 8 bits alone; a convolution whose "
+                "filters read one channel each is faster in float then");
     const std::vector<Attribute> attributes = graph_.node(id).attributes;
     const ValueId old = graph_.node(id).outputs[0], bias = Input(id, 2);
     const std::vector<double> scales = Times(ScalesOf(graph_, w), x.scale_value);
