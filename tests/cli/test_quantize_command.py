@@ -12,13 +12,14 @@ import stat
 import subprocess
 import sys
 import tempfile
+from types import SimpleNamespace
 
 import numpy as np
 import onnx
 import onnx.parser
 import pytest
 from onnx import helper, numpy_helper
-from sardonyx.commands import __main__
+from sardonyx.commands import __main__, comparison
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("SDX_BUILD", ROOT / "build/release"))
@@ -313,6 +314,27 @@ def test_half_precision_and_four_bits(texts, here):
         onnx.TensorProto.BFLOAT16, onnx.TensorProto.INT64}
     run_json("convert", texts, "--to", "fp16", "--convert-io", "-o", "io.onnx")
     assert onnx.load("io.onnx").graph.output[0].type.tensor_type.elem_type == onnx.TensorProto.FLOAT16
+
+
+def test_a_model_that_ends_the_process_of_onnx_runtime(texts, here, monkeypatch):
+    """As some recurrent ones of half precision do: the command goes on without it."""
+    monkeypatch.setattr("sardonyx.commands.speed._TRIAL", "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)")
+    answer = run_json("convert", texts, "--to", "fp16", "--samples", 3)
+    assert answer["onnxruntime"]["note"] == "ONNX Runtime does not run it: it ends its process (SIGSEGV)"
+    assert answer["onnxruntime"]["accuracy"] is None and answer["accuracy"]["sqnr_db"] > 55
+
+
+@pytest.mark.parametrize("is_half", [True, False])
+def test_notes_say_what_the_numbers_say(is_half):
+    accuracy, peer = (SimpleNamespace(sqnr=sqnr, not_finite=[], other_shapes=[]) for sqnr in (60.0, 50.0))
+    result = comparison.Comparison(comparison.Side(100, 1.0), comparison.Side(120, 2.0), accuracy, peer)
+    comparison._note(result, accuracy, is_half)
+    slower, lower = result.notes
+    assert "smaller" not in slower and ("integers" in slower) != is_half
+    assert ("8-bit" in lower) != is_half and "50.0 dB" in lower
+    result.after.size, result.notes = 80, []
+    comparison._note(result, accuracy, is_half)
+    assert result.notes[0].endswith("; it is smaller all the same")
 
 
 def test_weights_that_are_inputs(texts, here):

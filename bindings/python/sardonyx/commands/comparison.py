@@ -39,7 +39,7 @@ class Comparison:
 
 def compare(request, output, samples, reference):
     """The Comparison of the model of the request and the one that was written."""
-    session = speed.make_session(output, request.threads)
+    session, is_half = speed.make_session(output, request.threads), getattr(request, "to", "") in ("fp16", "bf16")
     with Progress("comparing with the original"):
         accuracy = reference.evaluate(session)
     result = Comparison(Side(files.size_of(request.file, Model(request.file))),
@@ -52,6 +52,10 @@ def compare(request, output, samples, reference):
     else:
         result.peer_version = runtime.__version__
         try:
+            # Its optimizer ends the process for some models with recurrent nodes of half precision.
+            ending = speed.end_of_peer(output, feed) if is_half else None
+            if ending is not None:
+                raise RuntimeError(f"it ends its process ({ending})")
             peers = [speed.make_peer_session(runtime, path, request.threads) for path in (request.file, output)]
             with Progress("running the model in ONNX Runtime"):
                 result.peer_accuracy = reference.evaluate(peers[1])
@@ -63,11 +67,11 @@ def compare(request, output, samples, reference):
         result.before.here_ms, result.after.here_ms = times[:2]
         if peers:
             result.before.peer_ms, result.after.peer_ms = times[2:]
-    _note(result, accuracy)
+    _note(result, accuracy, is_half)
     return result
 
 
-def _note(result, accuracy):
+def _note(result, accuracy, is_half):
     for name in accuracy.not_finite:
         result.notes.append(f"output '{name}' has NaN or infinity, and not in the original: leave nodes in float with "
                             "--exclude, or ask for a --target-sqnr")
@@ -75,12 +79,15 @@ def _note(result, accuracy):
         result.notes.append(f"output '{name}' has another shape than in the original for some samples: it is not "
                             "compared (see --compare)")
     if result.after.here_ms and result.after.here_ms > 1.02 * result.before.here_ms:
-        result.notes.append("the new model is slower here: this machine multiplies floats as fast as its integers for "
-                            "these shapes; it is smaller all the same")
+        why = "half precision is widened to floats where this machine has no faster products of it" if is_half else (
+            "this machine multiplies floats as fast as its integers for these shapes")
+        smaller = "; it is smaller all the same" if result.after.size < result.before.size else ""
+        result.notes.append(f"the new model is slower here: {why}{smaller}")
     peer = result.peer_accuracy
     if peer and math.isfinite(peer.sqnr) and peer.sqnr < accuracy.sqnr - 1:
-        result.notes.append(f"in ONNX Runtime its SQNR is {decibel_text(peer.sqnr)}, lower than here: its kernels for "
-                            "this machine lose digits in sums of 8-bit products (--reduce-range yes avoids that)")
+        why = "it rounds to half precision between more of the nodes" if is_half else (
+            "its kernels for this machine lose digits in sums of 8-bit products (--reduce-range yes avoids that)")
+        result.notes.append(f"in ONNX Runtime its SQNR is {decibel_text(peer.sqnr)}, lower than here: {why}")
 
 
 def table(result):

@@ -2,12 +2,24 @@
 import contextlib
 import json
 import os
+import signal
 import statistics
+import subprocess
+import sys
+import tempfile
 import time
 from collections import defaultdict
 
 _WARMUP, _LEAST_RUNS = 2, 3
 _PROFILED_RUNS = 10
+# A run of a model in ONNX Runtime, in a process of its own: MODEL, an .npz file, the names of its arrays as JSON.
+_TRIAL = """import json, sys
+import numpy, onnxruntime
+options = onnxruntime.SessionOptions()
+options.log_severity_level = 4
+session = onnxruntime.InferenceSession(sys.argv[1], options, providers=["CPUExecutionProvider"])
+arrays = numpy.load(sys.argv[2])
+session.run(None, {name: arrays[f"arr_{i}"] for i, name in enumerate(json.loads(sys.argv[3]))})"""
 
 
 def make_session(path, threads, profile=None):
@@ -39,6 +51,20 @@ def make_peer_session(runtime, path, threads):
     options.intra_op_num_threads = threads
     options.log_severity_level = 4
     return runtime.InferenceSession(os.fspath(path), options, providers=["CPUExecutionProvider"])
+
+
+def end_of_peer(path, feed):
+    """What ends a process in which ONNX Runtime runs the model, as some models do; None if it goes on, also with an
+    error of its own."""
+    import numpy as np
+
+    with tempfile.TemporaryDirectory() as folder:
+        file = os.path.join(folder, "feed.npz")
+        np.savez(file, *feed.values())
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(place for place in sys.path if place)}
+        code = subprocess.run([sys.executable, "-c", _TRIAL, os.fspath(path), file, json.dumps(list(feed))],
+                              env=environment, capture_output=True, check=False).returncode
+    return signal.Signals(-code).name if code < 0 else None
 
 
 def times_in_turns(sessions, feed, seconds):
