@@ -61,11 +61,11 @@ struct ThinArgs {
 // b: packed panels, read once for all rows. A row's sum does not depend on the rows beside it.
 struct RowPanelsArgs {
   static constexpr std::int64_t kRows = 8;
-  static constexpr std::int64_t kPanels = 4;
+  static constexpr std::int64_t kPanels = 4;  // read at once
 
   std::int64_t k;
   std::int64_t rows;    // 1..kRows
-  std::int64_t panels;  // 1..kPanels
+  std::int64_t panels;  // at least 1
   const float* a;
   std::ptrdiff_t row_stride;
   std::ptrdiff_t k_stride;

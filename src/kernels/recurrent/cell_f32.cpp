@@ -4,7 +4,7 @@
 namespace sardonyx::kernels {
 namespace {
 
-#define SDX_ROW(isa) {Isa::isa, {isa::LstmCell, isa::GruGates, isa::GruState}},
+#define SDX_ROW(isa) {Isa::isa, {isa::LstmCell, isa::GruCell, isa::GruGates, isa::GruState}},
 constexpr Variant<CellF32Set> kRows[] = {SDX_FOR_EACH_ISA(SDX_ROW)};
 #undef SDX_ROW
 

@@ -10,20 +10,32 @@
 
 namespace sardonyx::kernels {
 
+// Units come in blocks: the gates of a block's units follow each other, gate by gate, then come those of the next
+// block. The last block may have fewer units. One block is the order of the operators.
 struct CellF32Set {
-  // Gates i, o, f, c of n each. c and h are the old states on entry, the new ones after.
-  void (*lstm)(std::int64_t n, const float* gates, const float* recurrent, float* c, float* h);
-  // Gates z, r of n each: gates become their activations; reset_hidden (or null) r * h.
-  void (*gru_gates)(std::int64_t n, float* gates, const float* recurrent, const float* h, float* reset_hidden);
-  // h = (1 - z) * tanh(gates[2n..] + r * (product + bias)) + z * h; without `reset` r is 1. bias may be null.
-  void (*gru_state)(std::int64_t n, const float* gates, const float* product, const float* bias, bool reset, float* h);
+  // Gates i, o, f, c of n units. c is the old state on entry, the new one after; h the new one.
+  void (*lstm)(std::int64_t n, std::int64_t block, const float* gates, const float* recurrent, float* c, float* h);
+  // Gates z, r, h, where the reset gate follows the product with the state: h = (1 - z) * tanh(gate + r * (product +
+  // bias)) + z * old. bias may be null, h be old.
+  void (*gru)(std::int64_t n, std::int64_t block, const float* gates, const float* recurrent, const float* bias,
+              const float* old, float* h);
+  // Where it comes before: first z, which stays in gates, and reset_hidden = r * h, from gates z, r in `recurrent`;
+  void (*gru_gates)(std::int64_t n, std::int64_t block, float* gates, const float* recurrent, const float* h,
+                    float* reset_hidden);
+  // then h = (1 - z) * tanh(gate + product) + z * old, product [n] without blocks.
+  void (*gru_state)(std::int64_t n, std::int64_t block, const float* gates, const float* product, const float* old,
+                    float* h);
 };
 
-#define SDX_DECLARE(isa)                                                                                            \
-  namespace isa {                                                                                                   \
-  void LstmCell(std::int64_t n, const float* gates, const float* recurrent, float* c, float* h);                    \
-  void GruGates(std::int64_t n, float* gates, const float* recurrent, const float* h, float* reset_hidden);         \
-  void GruState(std::int64_t n, const float* gates, const float* product, const float* bias, bool reset, float* h); \
+#define SDX_DECLARE(isa)                                                                                             \
+  namespace isa {                                                                                                    \
+  void LstmCell(std::int64_t n, std::int64_t block, const float* gates, const float* recurrent, float* c, float* h); \
+  void GruCell(std::int64_t n, std::int64_t block, const float* gates, const float* recurrent, const float* bias,    \
+               const float* old, float* h);                                                                          \
+  void GruGates(std::int64_t n, std::int64_t block, float* gates, const float* recurrent, const float* h,            \
+                float* reset_hidden);                                                                                \
+  void GruState(std::int64_t n, std::int64_t block, const float* gates, const float* product, const float* old,      \
+                float* h);                                                                                           \
   }
 SDX_FOR_EACH_ISA(SDX_DECLARE)
 #undef SDX_DECLARE

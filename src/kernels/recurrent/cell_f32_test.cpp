@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -16,17 +17,36 @@ std::vector<float> Wave(std::int64_t n, float step) {
   return v;
 }
 
+// The blocks that n units are tested in: one, and of a vector or two.
+std::vector<std::int64_t> Blocks(std::int64_t n) {
+  std::vector<std::int64_t> blocks = {n};
+  for (const std::int64_t block : {16, 32})
+    if (block < n) blocks.push_back(block);
+  return blocks;
+}
+// Where gate g of unit i lies among `count` gates.
+std::size_t At(std::int64_t n, std::int64_t block, std::int64_t count, std::int64_t g, std::int64_t i) {
+  const std::int64_t first = i / block * block, units = std::min(block, n - first);
+  return static_cast<std::size_t>(first * count + g * units + i - first);
+}
+
 TEST(CellF32, LstmMatchesFloat64) {
   for (const Isa isa : SupportedIsas()) {
     for (std::int64_t n = 1; n <= 40; ++n) {
-      const std::vector<float> gates = Wave(4 * n, 0.7f), recurrent = Wave(4 * n, 1.3f), old = Wave(n, 0.2f);
-      std::vector<float> c = old, h(n);
-      CellF32(isa).lstm(n, gates.data(), recurrent.data(), c.data(), h.data());
-      for (std::int64_t i = 0; i < n; ++i) {
-        const auto gate = [&](std::int64_t g) { return static_cast<double>(gates[g * n + i] + recurrent[g * n + i]); };
-        const double state = Sigmoid(gate(2)) * static_cast<double>(old[i]) + Sigmoid(gate(0)) * std::tanh(gate(3));
-        EXPECT_NEAR(static_cast<double>(c[i]), state, 2e-6) << Name(isa) << ' ' << n;
-        EXPECT_NEAR(static_cast<double>(h[i]), Sigmoid(gate(1)) * std::tanh(state), 2e-6) << Name(isa) << ' ' << n;
+      for (const std::int64_t block : Blocks(n)) {
+        const std::vector<float> gates = Wave(4 * n, 0.7f), recurrent = Wave(4 * n, 1.3f), old = Wave(n, 0.2f);
+        std::vector<float> c = old, h(n);
+        CellF32(isa).lstm(n, block, gates.data(), recurrent.data(), c.data(), h.data());
+        for (std::int64_t i = 0; i < n; ++i) {
+          const auto gate = [&](std::int64_t g) {
+            const std::size_t at = At(n, block, 4, g, i);
+            return static_cast<double>(gates[at] + recurrent[at]);
+          };
+          const double state = Sigmoid(gate(2)) * static_cast<double>(old[i]) + Sigmoid(gate(0)) * std::tanh(gate(3));
+          EXPECT_NEAR(static_cast<double>(c[i]), state, 2e-6) << Name(isa) << ' ' << n << ' ' << block;
+          EXPECT_NEAR(static_cast<double>(h[i]), Sigmoid(gate(1)) * std::tanh(state), 2e-6)
+              << Name(isa) << ' ' << n << ' ' << block;
+        }
       }
     }
   }
@@ -35,20 +55,47 @@ TEST(CellF32, LstmMatchesFloat64) {
 TEST(CellF32, GruMatchesFloat64) {
   for (const Isa isa : SupportedIsas()) {
     for (std::int64_t n = 1; n <= 40; ++n) {
-      const std::vector<float> inputs = Wave(3 * n, 0.7f), recurrent = Wave(3 * n, 1.3f), old = Wave(n, 0.2f),
-                               bias = Wave(n, 2);
-      std::vector<float> gates = inputs, h = old, reset_hidden(n);
-      CellF32(isa).gru_gates(n, gates.data(), recurrent.data(), h.data(), reset_hidden.data());
-      CellF32(isa).gru_state(n, gates.data(), recurrent.data() + 2 * n, bias.data(), true, h.data());
-      for (std::int64_t i = 0; i < n; ++i) {
-        const double z = Sigmoid(static_cast<double>(inputs[i] + recurrent[i]));
-        const double r = Sigmoid(static_cast<double>(inputs[n + i] + recurrent[n + i]));
-        const double part = static_cast<double>(recurrent[2 * n + i]) + static_cast<double>(bias[i]);
-        const double candidate = std::tanh(static_cast<double>(inputs[2 * n + i]) + r * part);
-        EXPECT_NEAR(static_cast<double>(reset_hidden[i]), r * static_cast<double>(old[i]), 3e-6)
-            << Name(isa) << ' ' << n;
-        EXPECT_NEAR(static_cast<double>(h[i]), (1 - z) * candidate + z * static_cast<double>(old[i]), 5e-6)
-            << Name(isa);
+      for (const std::int64_t block : Blocks(n)) {
+        const std::vector<float> gates = Wave(3 * n, 0.7f), recurrent = Wave(3 * n, 1.3f), old = Wave(n, 0.2f);
+        const std::vector<float> bias = Wave(n, 2);
+        std::vector<float> h(n), in_place = old;
+        CellF32(isa).gru(n, block, gates.data(), recurrent.data(), bias.data(), old.data(), h.data());
+        CellF32(isa).gru(n, block, gates.data(), recurrent.data(), bias.data(), in_place.data(), in_place.data());
+        EXPECT_EQ(h, in_place);
+        for (std::int64_t i = 0; i < n; ++i) {
+          const auto at = [&](std::int64_t g) { return At(n, block, 3, g, i); };
+          const double z = Sigmoid(static_cast<double>(gates[at(0)] + recurrent[at(0)]));
+          const double r = Sigmoid(static_cast<double>(gates[at(1)] + recurrent[at(1)]));
+          const double part = static_cast<double>(recurrent[at(2)]) + static_cast<double>(bias[i]);
+          const double candidate = std::tanh(static_cast<double>(gates[at(2)]) + r * part);
+          EXPECT_NEAR(static_cast<double>(h[i]), (1 - z) * candidate + z * static_cast<double>(old[i]), 5e-6)
+              << Name(isa) << ' ' << n << ' ' << block;
+        }
+      }
+    }
+  }
+}
+
+TEST(CellF32, GruWithTheResetBeforeTheProductMatchesFloat64) {
+  for (const Isa isa : SupportedIsas()) {
+    for (std::int64_t n = 1; n <= 40; ++n) {
+      for (const std::int64_t block : Blocks(n)) {
+        const std::vector<float> inputs = Wave(3 * n, 0.7f), recurrent = Wave(2 * n, 1.3f), old = Wave(n, 0.2f);
+        const std::vector<float> product = Wave(n, 1.9f);
+        std::vector<float> gates = inputs, reset_hidden(n), h(n);
+        CellF32(isa).gru_gates(n, block, gates.data(), recurrent.data(), old.data(), reset_hidden.data());
+        CellF32(isa).gru_state(n, block, gates.data(), product.data(), old.data(), h.data());
+        for (std::int64_t i = 0; i < n; ++i) {
+          const auto gate = [&](std::int64_t g) {
+            const float sum = inputs[At(n, block, 3, g, i)] + recurrent[At(n, block, 2, g, i)];
+            return Sigmoid(static_cast<double>(sum));
+          };
+          const double z = gate(0), before = static_cast<double>(old[i]);
+          const double candidate = std::tanh(static_cast<double>(inputs[At(n, block, 3, 2, i)] + product[i]));
+          EXPECT_NEAR(static_cast<double>(reset_hidden[i]), gate(1) * before, 3e-6) << Name(isa) << ' ' << n;
+          EXPECT_NEAR(static_cast<double>(h[i]), (1 - z) * candidate + z * before, 5e-6)
+              << Name(isa) << ' ' << n << ' ' << block;
+        }
       }
     }
   }

@@ -203,7 +203,7 @@ class AttentionRunner {
     Load(kC, d, At(cell_));
     std::fill_n(At(attention_), s_.batch * s_.attention, T(0));
     CellStep<T> cell;
-    cell.hidden = s_.hidden;
+    cell.units = cell.block = cell.hidden = s_.hidden;
     cell.activations = state_.activations.data() + static_cast<std::size_t>(d) * state_.activations_each;
     cell.clip = state_.clip;
     cell.input_forget = state_.input_forget;
@@ -228,12 +228,13 @@ class AttentionRunner {
       const std::int64_t time = reverse ? length - 1 - step : step;
       cell.gates = At(gates_) + (time * s_.batch + b) * all;
       cell.recurrent = At(recurrent_) + b * all;
-      cell.h = At(h_) + b * s_.hidden;
+      cell.new_h = At(h_) + b * s_.hidden;
+      cell.h = cell.new_h;
       cell.c = At(cell_) + b * s_.hidden;
       LstmStep(cell);
       if (c_.HasOutput(0)) {
         const std::int64_t row = (time * s_.directions + d) * s_.batch + b;
-        std::copy_n(cell.h, s_.hidden, io_.template Out<T>(0) + row * s_.hidden);
+        std::copy_n(cell.new_h, s_.hidden, io_.template Out<T>(0) + row * s_.hidden);
       }
     }
     Attend(d);

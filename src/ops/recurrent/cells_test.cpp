@@ -22,7 +22,31 @@ struct Case {
   std::vector<Attribute> attributes;
 };
 
-// Seq 5, batch 2, input 3, hidden 4; the double form has no packed weights and its own products.
+// Seq 5, batch 2, input 3; hidden sizes of less than a block, of some, and of some with a rest. The double form has no
+// packed weights, no blocks and its own products.
+void CompareWithDoubles(const Case& test, std::int64_t hidden) {
+  std::vector<Attribute> attributes = test.attributes;
+  attributes.push_back({"hidden_size", hidden});
+  attributes.push_back({"direction", std::string("bidirectional")});
+  std::vector<Tensor> tensors = {Wave({5, 2, 3}, 0.7f), Wave({2, test.gates * hidden, 3}, 0.3f),
+                                 Wave({2, test.gates * hidden, hidden}, 0.9f),
+                                 Wave({2, test.gates * 2 * hidden}, 1.1f)};
+  for (std::int64_t i = 0; i < tensors[2].count(); ++i) tensors[2].data<float>()[i] *= 4 / static_cast<float>(hidden);
+  std::vector<Value> floats, doubles;
+  for (const Tensor& t : tensors) floats.push_back(t), doubles.push_back(AsDouble(t));
+  const Tensor lengths = Tensor::Of<std::int32_t>({5, 3}, Shape{2});
+  floats.push_back(lengths), doubles.push_back(lengths);
+  const auto f = EvaluateOp({test.op, 14, floats, attributes, test.outputs});
+  const auto d = EvaluateOp({test.op, 14, doubles, attributes, test.outputs});
+  for (std::size_t i = 0; i < test.outputs; ++i) {
+    ASSERT_EQ(f[i].tensor().shape(), d[i].tensor().shape());
+    for (std::int64_t k = 0; k < f[i].tensor().count(); ++k) {
+      EXPECT_NEAR(static_cast<double>(f[i].tensor().data<float>()[k]), d[i].tensor().data<double>()[k], 2e-6)
+          << test.op << ' ' << hidden << " output " << i << " element " << k;
+    }
+  }
+}
+
 TEST(Recurrent, AgreesWithItsDoubleForm) {
   const std::vector<Case> cases = {
       {"LSTM", 4, 3, {}},
@@ -35,26 +59,8 @@ TEST(Recurrent, AgreesWithItsDoubleForm) {
        {{"activations", std::vector<std::string>{"LeakyRelu", "Tanh"}},
         {"activation_alpha", std::vector<float>{0.1f}}}},
   };
-  for (const Case& test : cases) {
-    std::vector<Attribute> attributes = test.attributes;
-    attributes.push_back({"hidden_size", std::int64_t{4}});
-    attributes.push_back({"direction", std::string("bidirectional")});
-    const std::vector<Tensor> tensors = {Wave({5, 2, 3}, 0.7f), Wave({2, test.gates * 4, 3}, 0.3f),
-                                         Wave({2, test.gates * 4, 4}, 0.9f), Wave({2, test.gates * 8}, 1.1f)};
-    std::vector<Value> floats, doubles;
-    for (const Tensor& t : tensors) floats.push_back(t), doubles.push_back(AsDouble(t));
-    const Tensor lengths = Tensor::Of<std::int32_t>({5, 3}, Shape{2});
-    floats.push_back(lengths), doubles.push_back(lengths);
-    const auto f = EvaluateOp({test.op, 14, floats, attributes, test.outputs});
-    const auto d = EvaluateOp({test.op, 14, doubles, attributes, test.outputs});
-    for (std::size_t i = 0; i < test.outputs; ++i) {
-      ASSERT_EQ(f[i].tensor().shape(), d[i].tensor().shape());
-      for (std::int64_t k = 0; k < f[i].tensor().count(); ++k) {
-        EXPECT_NEAR(static_cast<double>(f[i].tensor().data<float>()[k]), d[i].tensor().data<double>()[k], 2e-6)
-            << test.op << " output " << i << " element " << k;
-      }
-    }
-  }
+  for (const Case& test : cases)
+    for (const std::int64_t hidden : {4, 64, 75}) CompareWithDoubles(test, hidden);
 }
 
 TEST(Recurrent, LeavesPaddingZeroAndKeepsTheLastState) {

@@ -4,7 +4,10 @@
 #include <array>
 #include <optional>
 #include <type_traits>
+#include <utility>
+#include <vector>
 
+#include "kernels/gemm/tile_f32.h"
 #include "ops/cost_context.h"
 #include "ops/operands.h"
 #include "ops/prepare_context.h"
@@ -13,7 +16,6 @@
 #include "ops/recurrent/recurrent_state.h"
 #include "ops/registry.h"
 #include "ops/upgrade_context.h"
-#include "tensor/packing.h"
 
 namespace sardonyx::ops {
 namespace {
@@ -46,31 +48,37 @@ class Runner {
     const std::int64_t all = s_.gates * s_.hidden;
     const std::size_t rows = CheckedMul(std::size_t(s_.seq), std::size_t(s_.batch), "gates");
     both_at_once_ = BothAtOnce();
+    const std::int64_t columns = kernels::BestTilesF32().columns;
+    direct_ = state.packed.defined() && s_.batch <= kernels::RowPanelsArgs::kRows && s_.batch > 0 &&
+              state.FirstGates() * s_.hidden % columns == 0 && (!state.TwoProducts() || s_.hidden % columns == 0);
     for (Offsets& at : at_) {
       at.input_gates = io_.template Add<T>(count(rows, all));
       at.recurrent = io_.template Add<T>(count(s_.batch, all));
-      for (std::size_t* state_at : {&at.h, &at.c, &at.reset})
+      for (std::size_t* state_at : {&at.h, &at.new_h, &at.c, &at.reset})
         *state_at = io_.template Add<T>(count(s_.batch, s_.hidden));
       if (!both_at_once_) break;
     }
     bias_at_ = io_.template Add<T>(static_cast<std::size_t>(all));
     const int threads = c.parallel().ThreadCount();
     gemm_bytes_ = (ScratchOfProducts(threads) + 63) / 64 * 64;
-    gemm_at_ = io_.Add(gemm_bytes_ * (both_at_once_ ? 2 : 1));
+    gemm_at_ = io_.Add(CheckedMul(gemm_bytes_, static_cast<std::size_t>(std::max(2, threads)), "scratch"));
   }
 
   void Run() {
     if (s_.batch == 0) return;  // outputs without elements, whatever the number of steps is
     const Operands::Computing computing(io_);
-    if (c_.HasInput(kLens) && c_.HasOutput(0)) std::fill_n(io_.template Out<T>(0), c_.Output(0).count, T(0));
-    Serial serial;
+    if (c_.HasOutput(0)) y_ = io_.template Out<T>(0);
+    if (c_.HasInput(kLens)) lengths_ = c_.Input(kLens).As<std::int32_t>();
+    if (lengths_ != nullptr && y_ != nullptr) std::fill_n(y_, c_.Output(0).count, T(0));
     if (both_at_once_) {
       for (std::int64_t d = 0; d < 2; ++d) MultiplyInputs(d, MemoryOf(d));
       c_.parallel().For(2, 1, [&](std::int64_t begin, std::int64_t end) {
+        Serial serial;
         for (std::int64_t d = begin; d < end; ++d) RunSteps(d, MemoryOf(d), serial);
       });
       return;
     }
+    Serial serial;
     const bool small = StepWork() < kSerialWork;
     for (std::int64_t d = 0; d < state_.directions; ++d) {
       MultiplyInputs(d, MemoryOf(0));
@@ -99,24 +107,37 @@ class Runner {
   }
 
   static constexpr std::int64_t kSerialWork = std::int64_t{1} << 19;  // multiplications that do not pay threads
+  static constexpr std::int64_t kLeastRows = 4;  // fewer rows take as long: they wait for the weights
   static constexpr int kFewThreads = 4;
 
   struct Offsets {
-    std::size_t input_gates, recurrent, h, c, reset;
+    std::size_t input_gates, recurrent, h, new_h, c, reset;
   };
   // What one direction computes in.
   struct Memory {
-    T *input_gates, *recurrent, *h, *c, *reset;
+    T *input_gates, *recurrent, *h, *new_h, *c, *reset;
     std::byte* gemm;
+  };
+  // What one thread computes of each step: some units of some sequences.
+  struct Work {
+    std::int64_t unit, row;    // the first ones; the unit begins a block
+    Product<T> first, second;  // as RecurrentProduct and HiddenProduct
+    CellStep<T> cell;
+    std::byte* scratch;
   };
   Memory MemoryOf(std::int64_t slot) const {
     const Offsets& at = at_[slot];
     std::byte* gemm = gemm_bytes_ == 0 ? nullptr : io_.At(gemm_at_) + static_cast<std::size_t>(slot) * gemm_bytes_;
-    return {io_.template At<T>(at.input_gates), io_.template At<T>(at.recurrent), io_.template At<T>(at.h),
-            io_.template At<T>(at.c),           io_.template At<T>(at.reset),     gemm};
+    return {io_.template At<T>(at.input_gates),
+            io_.template At<T>(at.recurrent),
+            io_.template At<T>(at.h),
+            io_.template At<T>(at.new_h),
+            io_.template At<T>(at.c),
+            io_.template At<T>(at.reset),
+            gemm};
   }
 
-  std::int64_t StepWork() const { return s_.batch * s_.gates * s_.hidden * s_.hidden; }
+  std::int64_t StepWork() const { return std::max(s_.batch, kLeastRows) * s_.gates * s_.hidden * s_.hidden; }
 
   // Two directions on two threads need no thread to wait at each step. With many threads and large products the steps
   // themselves are split instead.
@@ -139,10 +160,11 @@ class Runner {
     if (!state_.packed.defined() && io_.template In<T>(kW)) p.b = io_.template In<T>(kW) + d * p.n * p.k;
     return p;
   }
+  // h R^T: all gates that need no second product.
   Product<T> RecurrentProduct(std::int64_t d) const {
     Product<T> p;
     p.m = s_.batch, p.n = state_.FirstGates() * s_.hidden, p.k = s_.hidden;
-    p.lda = s_.hidden, p.ldb = s_.hidden, p.trans_b = true, p.ldc = s_.gates * s_.hidden;
+    p.lda = s_.hidden, p.ldb = s_.hidden, p.trans_b = true, p.ldc = p.n;
     if (state_.packed.defined())
       SetPacked(p, Packed(d) + state_.packed_w);
     else if (io_.template In<T>(kR))
@@ -151,12 +173,43 @@ class Runner {
   }
   Product<T> HiddenProduct(std::int64_t d) const {  // (r * h) R^T of the hidden gate
     Product<T> p = RecurrentProduct(d);
-    p.n = s_.hidden;
+    p.n = p.ldc = s_.hidden;
     if (state_.packed.defined())
       SetPacked(p, Packed(d) + state_.packed_w + state_.packed_r);
     else if (p.b != nullptr)
       p.b += 2 * s_.hidden * s_.hidden;
     return p;
+  }
+  // The works of a step for this many threads. Each has more rows than make another kernel of few rows, so that the
+  // bits do not depend on the number of threads; unless W and R are packed, one work has all units.
+  std::vector<Work> Divide(std::int64_t d, const Memory& memory, std::int64_t threads) const {
+    constexpr std::int64_t kRows = 16;
+    const std::int64_t blocks = std::max<std::int64_t>(1, s_.hidden / s_.block);
+    const std::int64_t across = std::min(threads, blocks);
+    const std::int64_t down = std::clamp<std::int64_t>(s_.batch / kRows, 1, threads / across);
+    std::vector<Work> works;
+    works.reserve(static_cast<std::size_t>(across * down));
+    for (std::int64_t x = 0; x < across; ++x) {
+      const std::int64_t unit = blocks * x / across * s_.block;
+      const std::int64_t end = x + 1 == across ? s_.hidden : blocks * (x + 1) / across * s_.block;
+      for (std::int64_t y = 0; y < down; ++y) {
+        const std::int64_t row = s_.batch * y / down, rows = s_.batch * (y + 1) / down - row;
+        Work work = {unit, row, RecurrentProduct(d), HiddenProduct(d), MakeStep(d, unit, end - unit), memory.gemm};
+        if (memory.gemm != nullptr) work.scratch += works.size() * gemm_bytes_;
+        work.first.c = memory.recurrent;
+        work.second.c = memory.recurrent + s_.batch * s_.hidden * state_.FirstGates();
+        Cut(work.first, work, rows, state_.FirstGates());
+        Cut(work.second, work, rows, 1);
+        works.push_back(work);
+      }
+    }
+    return works;
+  }
+  // The rows and columns of a work, of a product that has `gates` columns for each unit.
+  static void Cut(Product<T>& p, const Work& work, std::int64_t rows, std::int64_t gates) {
+    p.m = rows, p.n = work.cell.units * gates;
+    p.c += work.row * p.ldc + work.unit * gates;
+    if (p.packed_b != nullptr) p.packed_b += work.unit * gates * p.k;
   }
 
   // Rows of [batch, hidden] states: their place in initial_h, Y_h and the like.
@@ -190,45 +243,54 @@ class Runner {
     }
     const T* from = io_.template In<T>(kB) + d * 2 * all;
     const std::int64_t both = state_.cell == CellKind::kGru && state_.linear_before_reset ? 2 * s_.hidden : all;
-    for (std::int64_t i = 0; i < all; ++i) bias[i] = from[i] + (i < both ? from[all + i] : T(0));
+    for (std::int64_t first = 0; first < s_.hidden; first += s_.block) {
+      const std::int64_t units = std::min(s_.block, s_.hidden - first);
+      T* to = bias + first * s_.gates;
+      for (std::int64_t g = 0; g < s_.gates; ++g)
+        for (std::int64_t i = g * s_.hidden + first; i < g * s_.hidden + first + units; ++i)
+          *to++ = from[i] + (i < both ? from[all + i] : T(0));
+    }
     return bias;
   }
 
-  CellStep<T> MakeStep(std::int64_t d) {
+  CellStep<T> MakeStep(std::int64_t d, std::int64_t unit, std::int64_t units) const {
     CellStep<T> step;
-    step.hidden = s_.hidden;
+    step.units = units, step.block = s_.block, step.hidden = s_.hidden;
     step.activations = state_.activations.data() + static_cast<std::size_t>(d) * state_.activations_each;
     step.clip = state_.clip;
     step.input_forget = state_.input_forget;
-    if (state_.cell == CellKind::kLstm && c_.HasInput(kP)) step.peephole = io_.template In<T>(kP) + d * 3 * s_.hidden;
-    if (state_.cell == CellKind::kGru && c_.HasInput(kB)) {
-      step.recurrent_bias = io_.template In<T>(kB) + (d * 2 + 1) * s_.gates * s_.hidden + 2 * s_.hidden;
-    }
+    if (state_.cell == CellKind::kLstm && c_.HasInput(kP))
+      step.peephole = io_.template In<T>(kP) + d * 3 * s_.hidden + unit;
+    if (state_.cell == CellKind::kGru && c_.HasInput(kB))
+      step.recurrent_bias = io_.template In<T>(kB) + (d * 2 + 1) * s_.gates * s_.hidden + 2 * s_.hidden + unit;
     return step;
   }
 
   // The time of a sequence at a step, or -1 beyond its end.
   std::int64_t TimeOf(bool reverse, std::int64_t step, std::int64_t b) const {
-    const std::int64_t length = c_.HasInput(kLens) ? c_.Input(kLens).As<std::int32_t>()[b] : s_.seq;
+    const std::int64_t length = lengths_ != nullptr ? lengths_[b] : s_.seq;
     if (step >= length) return -1;
     return reverse ? length - 1 - step : step;
   }
 
-  void SetRow(CellStep<T>& step, const Memory& memory, std::int64_t time, std::int64_t b) {
-    const std::int64_t all = s_.gates * s_.hidden;
+  void SetRow(Work& work, const Memory& memory, std::int64_t time, std::int64_t b) const {
+    const std::int64_t all = s_.gates * s_.hidden, first_gates = state_.FirstGates(), unit = b * s_.hidden + work.unit;
     const std::int64_t row = state_.batch_first ? b * s_.seq + time : time * s_.batch + b;
-    step.gates = memory.input_gates + row * all;
-    step.recurrent = memory.recurrent + b * all;
-    step.h = memory.h + b * s_.hidden;
-    step.c = memory.c + b * s_.hidden;
-    step.reset_hidden = state_.TwoProducts() ? memory.reset + b * s_.hidden : nullptr;
+    CellStep<T>& step = work.cell;
+    step.gates = memory.input_gates + row * all + work.unit * s_.gates;
+    step.recurrent = memory.recurrent + b * s_.hidden * first_gates + work.unit * first_gates;
+    step.product = memory.recurrent + s_.batch * s_.hidden * first_gates + unit;
+    step.h = memory.h + unit;
+    step.new_h = memory.new_h + unit;
+    step.c = memory.c + unit;
+    step.reset_hidden = state_.TwoProducts() ? memory.reset + unit : nullptr;
   }
 
-  void StoreOutput(std::int64_t d, std::int64_t time, std::int64_t b, const T* h) {
-    if (!c_.HasOutput(0)) return;
+  void StoreOutput(std::int64_t d, std::int64_t time, std::int64_t b, const Work& work, const T* h) const {
+    if (y_ == nullptr) return;
     const std::int64_t row = state_.batch_first ? (b * s_.seq + time) * state_.directions + d
                                                 : (time * state_.directions + d) * s_.batch + b;
-    std::copy_n(h, s_.hidden, io_.template Out<T>(0) + row * s_.hidden);
+    std::copy_n(h, work.cell.units, y_ + row * s_.hidden + work.unit);
   }
 
   // The gates of all steps as far as they come from X: one product.
@@ -254,7 +316,7 @@ class Runner {
   }
 
   // recurrent = h R^T, all gates.
-  void MultiplyHidden(std::int64_t d, bool reverse, std::int64_t step, const Memory& memory, Parallel& parallel) {
+  void MultiplyHidden(std::int64_t d, bool reverse, std::int64_t step, const Memory& memory, Parallel& parallel) const {
     if constexpr (std::is_same_v<T, float>) {
       const T* h = memory.h;
       if (c_.HasInput(kLens)) {  // states of sequences that have ended do not widen the range
@@ -271,52 +333,85 @@ class Runner {
     }
   }
 
-  void RunSteps(std::int64_t d, const Memory& memory, Parallel& parallel) {
+  void RunSteps(std::int64_t d, Memory memory, Parallel& parallel) const {
     const bool reverse = d == 1 || state_.reverse;
     LoadState(kH, d, memory.h);
     if (state_.cell == CellKind::kLstm) LoadState(kC, d, memory.c);
-    Product<T> recurrent = RecurrentProduct(d), hidden = HiddenProduct(d);
-    recurrent.a = memory.h;
-    recurrent.c = memory.recurrent;
-    hidden.a = memory.reset;
-    hidden.c = recurrent.c + 2 * s_.hidden;
     if (state_.TwoProducts()) std::fill_n(memory.reset, s_.batch * s_.hidden, T(0));
-    CellStep<T> cell = MakeStep(d);
+    std::vector<Work> works = Divide(d, memory, parallel.ThreadCount());
     for (std::int64_t step = 0; step < s_.seq; ++step) {
-      if (state_.quantized)
-        MultiplyHidden(d, reverse, step, memory, parallel);
-      else
-        RunProduct(recurrent, parallel, memory.gemm);
+      if (state_.quantized) MultiplyHidden(d, reverse, step, memory, parallel);
       if (state_.TwoProducts()) {
-        ForEachRow(reverse, step, cell, memory, [](const CellStep<T>& s, std::int64_t, std::int64_t) { GruGates(s); });
-        RunProduct(hidden, parallel, memory.gemm);
+        ForEachWork(works, parallel, [&](Work& work, Parallel& inner) {
+          Multiply(work, work.first, memory.h, inner);
+          ForEachRow(reverse, step, work, memory,
+                     [](const CellStep<T>& s, std::int64_t, std::int64_t) { GruGates(s); });
+        });
       }
-      ForEachRow(reverse, step, cell, memory, [&](const CellStep<T>& s, std::int64_t time, std::int64_t b) {
-        if (state_.cell == CellKind::kLstm)
-          LstmStep(s);
-        else if (state_.cell == CellKind::kRnn)
-          RnnStep(s);
-        else
-          FinishGru(s);
-        StoreOutput(d, time, b, s.h);
+      ForEachWork(works, parallel, [&](Work& work, Parallel& inner) {
+        if (state_.TwoProducts())
+          Multiply(work, work.second, memory.reset, inner);
+        else if (!state_.quantized)
+          Multiply(work, work.first, memory.h, inner);
+        if (lengths_ != nullptr) KeepEnded(reverse, step, work, memory);
+        ForEachRow(reverse, step, work, memory, [&](const CellStep<T>& s, std::int64_t time, std::int64_t b) {
+          Finish(s);
+          StoreOutput(d, time, b, work, s.new_h);
+        });
       });
+      std::swap(memory.h, memory.new_h);
     }
     StoreState(1, d, memory.h);
     if (state_.cell == CellKind::kLstm) StoreState(2, d, memory.c);
   }
 
-  void FinishGru(const CellStep<T>& s) {
-    if (!state_.TwoProducts()) GruGates(s);
-    GruState(s, state_.linear_before_reset);
+  // One work may use threads itself, several have one each.
+  template <typename Run>
+  static void ForEachWork(std::vector<Work>& works, Parallel& parallel, Run run) {
+    if (works.size() == 1) return run(works[0], parallel);
+    parallel.For(static_cast<std::int64_t>(works.size()), 1, [&](std::int64_t begin, std::int64_t end) {
+      Serial serial;
+      for (std::int64_t i = begin; i < end; ++i) run(works[static_cast<std::size_t>(i)], serial);
+    });
+  }
+
+  void Multiply(const Work& work, Product<T>& p, const T* a, Parallel& parallel) const {
+    p.a = a + work.row * p.lda;
+    if constexpr (std::is_same_v<T, float>) {
+      if (direct_) {
+        const kernels::TileF32Set& tiles = kernels::BestTilesF32();
+        return tiles.row_panels({p.k, p.m, p.n / tiles.columns, p.a, p.lda, 1, p.c, p.ldc}, p.packed_b);
+      }
+    }
+    RunProduct(p, parallel, work.scratch);
+  }
+
+  // Sequences that have ended keep their state.
+  void KeepEnded(bool reverse, std::int64_t step, const Work& work, const Memory& memory) const {
+    for (std::int64_t b = work.row; b < work.row + work.first.m; ++b) {
+      const std::int64_t at = b * s_.hidden + work.unit;
+      if (TimeOf(reverse, step, b) < 0) std::copy_n(memory.h + at, work.cell.units, memory.new_h + at);
+    }
+  }
+
+  void Finish(const CellStep<T>& s) const {
+    if (state_.cell == CellKind::kLstm)
+      LstmStep(s);
+    else if (state_.cell == CellKind::kRnn)
+      RnnStep(s);
+    else if (state_.TwoProducts())
+      GruState(s);
+    else
+      GruStep(s);
   }
 
   template <typename Step>
-  void ForEachRow(bool reverse, std::int64_t step, CellStep<T>& cell, const Memory& memory, Step run) {
-    for (std::int64_t b = 0; b < s_.batch; ++b) {
+  void ForEachRow(bool reverse, std::int64_t step, Work& work, const Memory& memory, Step run) const {
+    for (std::int64_t b = work.row; b < work.row + work.first.m; ++b) {
       const std::int64_t time = TimeOf(reverse, step, b);
       if (time < 0) continue;
-      SetRow(cell, memory, time, b);
-      run(cell, time, b);
+      SetRow(work, memory, time, b);
+      run(work.cell, time, b);
     }
   }
 
@@ -325,7 +420,10 @@ class Runner {
   RecurrentSizes s_;
   Operands io_;
   std::optional<QuantizedGates> input_gates_, hidden_gates_;  // DynamicQuantizeLSTM
+  const std::int32_t* lengths_ = nullptr;
+  T* y_ = nullptr;
   bool both_at_once_ = false;
+  bool direct_ = false;  // a few rows times whole panels: sums go where they are wanted, with no plan for each step
   std::array<Offsets, 2> at_ = {};
   std::size_t bias_at_, gemm_at_, gemm_bytes_;
 };
@@ -333,45 +431,6 @@ class Runner {
 template <typename T>
 void RunRecurrent(KernelContext& c) {
   Runner<T>(c, c.state<RecurrentState>()).Run();
-}
-
-std::int64_t Rounded(std::size_t floats) { return static_cast<std::int64_t>((floats + 15) / 16 * 16); }
-
-void PackWeights(PrepareContext& c, RecurrentState& s) {
-  const Tensor *w = c.Constant(kW), *r = c.Constant(kR);
-  if (w == nullptr || r == nullptr || w->shape().rank() != 3 || r->shape().rank() != 3) return;
-  s.hidden = r->shape()[2];
-  s.input = w->shape()[2];
-  if (w->count() == 0 || r->count() == 0) return;
-  const std::int64_t all = s.gates * s.hidden, first = s.FirstGates() * s.hidden;
-  if (w->shape()[0] != s.directions || w->shape()[1] != all || r->shape()[0] != s.directions || r->shape()[1] != all) {
-    c.Fail(Code::kInvalidArgument, "expected W [", s.directions, ", ", all, ", input] and R [", s.directions, ", ", all,
-           ", ", s.hidden, "], found ", ToText(w->shape()), " and ", ToText(r->shape()));
-  }
-  s.packed_w = Rounded(kernels::GemmF32PackedCount(s.input, all));
-  s.packed_r = Rounded(kernels::GemmF32PackedCount(s.hidden, first));
-  s.packed_h = s.TwoProducts() ? Rounded(kernels::GemmF32PackedCount(s.hidden, s.hidden)) : 0;
-  s.packed = Packed(DType::kFloat, Shape{s.directions, s.PackedEach()}, [&](Tensor& packed) {
-    const auto as_floats = [&](const Tensor& weights) {
-      if (weights.dtype() == DType::kFloat) return weights;
-      Tensor floats(DType::kFloat, weights.shape());
-      Convert(weights.dtype(), weights.raw(), DType::kFloat, floats.raw(), weights.count(), c.parallel());
-      return floats;
-    };
-    const Tensor wf = as_floats(*w), rf = as_floats(*r);
-    for (std::int64_t d = 0; d < s.directions; ++d) {
-      float* to = packed.data<float>() + d * s.PackedEach();
-      const float* rd = rf.data<float>() + d * all * s.hidden;
-      kernels::PackGemmF32B(s.input, all, wf.data<float>() + d * all * s.input, s.input, true, to, c.parallel());
-      kernels::PackGemmF32B(s.hidden, first, rd, s.hidden, true, to + s.packed_w, c.parallel());
-      if (s.TwoProducts()) {
-        kernels::PackGemmF32B(s.hidden, s.hidden, rd + first * s.hidden, s.hidden, true, to + s.packed_w + s.packed_r,
-                              c.parallel());
-      }
-    }
-  });
-  c.MarkPacked(kW);
-  c.MarkPacked(kR);
 }
 
 Prepared PrepareQuantized(PrepareContext& c) {
@@ -392,7 +451,7 @@ Prepared PrepareQuantized(PrepareContext& c) {
 Prepared PrepareRecurrent(PrepareContext& c) {
   RecurrentState state = ReadRecurrent(c);
   if (c.InputDType(kX) == DType::kDouble) return WithState(RunRecurrent<double>, std::move(state));
-  PackWeights(c, state);
+  PackRecurrentWeights(c, state);
   return WithState(RunRecurrent<float>, std::move(state));
 }
 

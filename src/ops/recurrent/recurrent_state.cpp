@@ -97,7 +97,7 @@ void InferRecurrent(InferContext& c) {
 
 RecurrentSizes MakeRecurrentSizes(KernelContext& c, const RecurrentState& state) {
   const Dims x = c.Input(kX).shape;
-  RecurrentSizes s{x[state.batch_first ? 1 : 0], x[state.batch_first ? 0 : 1], x[2], state.hidden, state.gates};
+  RecurrentSizes s{x[state.batch_first ? 1 : 0], x[state.batch_first ? 0 : 1], x[2], state.hidden, state.gates, 0};
   if (!state.HasPacked()) {
     s.hidden = c.Input(kR).dim(state.quantized ? 1 : 2);
     CheckCount(c, kW, state.directions * s.gates * s.hidden * s.input);
@@ -105,6 +105,7 @@ RecurrentSizes MakeRecurrentSizes(KernelContext& c, const RecurrentState& state)
   } else if (state.input != s.input) {
     Fail(Code::kInvalidArgument, "expected an input size of ", state.input, ", found ", ToText(x));
   }
+  s.block = state.packed.defined() ? state.block : s.hidden;
   CheckCount(c, kB, state.directions * 2 * s.gates * s.hidden);
   CheckCount(c, kLens, s.batch);
   CheckCount(c, kH, state.directions * s.batch * s.hidden);

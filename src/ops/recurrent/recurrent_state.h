@@ -7,6 +7,7 @@
 
 #include "ops/infer_context.h"
 #include "ops/kernel_context.h"
+#include "ops/prepare_context.h"
 #include "ops/recurrent/quantized_gates.h"
 #include "ops/recurrent/recurrent_activation.h"
 
@@ -24,12 +25,14 @@ struct RecurrentState {
   bool reverse = false;      // of direction 0
   bool batch_first = false;  // layout = 1
   bool linear_before_reset = false, input_forget = false;
-  float clip = -1;  // below 0: none
+  float clip = -1;                               // below 0: none
   std::vector<RecurrentActivation> activations;  // for each direction
   std::size_t activations_each = 3;
   // Packed weights of each direction, undefined unless W and R are constants: W^T; R^T (of a GRU without
-  // linear_before_reset only z and r); that GRU's hidden gate.
+  // linear_before_reset only z and r); that GRU's hidden gate. Columns come in blocks of units, so that a thread that
+  // computes some units of a step needs only its own columns, one after the other.
   Tensor packed;
+  std::int64_t block = 0;
   std::int64_t hidden = 0, input = 0;
   std::int64_t packed_w = 0, packed_r = 0, packed_h = 0;
 
@@ -44,10 +47,13 @@ struct RecurrentState {
 
 struct RecurrentSizes {
   std::int64_t seq, batch, input, hidden, gates;
+  std::int64_t block;  // units whose gates lie together, see kernels/recurrent/cell_f32.h
 };
 
 RecurrentState ReadRecurrent(const AttributeReader& c);
 void InferRecurrent(InferContext& c);
+// Packs W and R if they are constant.
+void PackRecurrentWeights(PrepareContext& c, RecurrentState& state);
 // Fails for inputs whose sizes do not fit each other.
 RecurrentSizes MakeRecurrentSizes(KernelContext& c, const RecurrentState& state);
 

@@ -1,5 +1,5 @@
-// ops/recurrent/recurrent_test.cpp - computing both directions of a recurrent operator at once gives the same bits as
-// one after the other.
+// ops/recurrent/recurrent_test.cpp - computing both directions of a recurrent operator at once, or a step on several
+// threads, gives the same bits as one after the other on one.
 #include <gtest/gtest.h>
 
 #include "ir/text.h"
@@ -11,7 +11,16 @@
 namespace sardonyx::ops {
 namespace {
 
-constexpr std::int64_t kSeq = 40, kBatch = 2, kInput = 24, kHidden = 64;
+struct Sizes {
+  std::int64_t seq, batch, input, hidden;
+};
+
+struct Kind {
+  const char* op;
+  std::int64_t gates;
+  const char* attributes;
+};
+constexpr Kind kKinds[] = {{"LSTM", 4, ""}, {"GRU", 3, ""}, {"GRU", 3, ", linear_before_reset = 1"}, {"RNN", 1, ""}};
 
 Tensor RandomTensor(const Shape& shape, std::uint32_t seed) {
   Tensor t(DType::kFloat, shape);
@@ -20,40 +29,43 @@ Tensor RandomTensor(const Shape& shape, std::uint32_t seed) {
   return t;
 }
 
-// Y and Y_h of a bidirectional `op` with constant weights.
-std::vector<Value> Outputs(const std::string& op, std::int64_t gates, const std::string& attributes,
-                           Parallel* parallel) {
+// Y and Y_h with constant weights.
+std::vector<Value> Outputs(const Kind& kind, const Sizes& sizes, const std::string& direction, Parallel* parallel) {
+  const std::int64_t directions = direction == "bidirectional" ? 2 : 1, all = kind.gates * sizes.hidden;
+  const Shape x{sizes.seq, sizes.batch, sizes.input}, w{directions, all, sizes.input}, r{directions, all, sizes.hidden};
   Model model;
-  model.graph = ParseGraph("g (float[40,2,24] x, float[2," + std::to_string(gates * kHidden) + ",24] w, float[2," +
-                           std::to_string(gates * kHidden) + ",64] r) => (y, h) {\n  y, h = " + op +
-                           "<direction = \"bidirectional\", hidden_size = 64" + attributes + ">(x, w, r)\n}");
+  model.graph = ParseGraph("g (float" + ToText(x) + " x, float" + ToText(w) + " w, float" + ToText(r) +
+                           " r) => (y, h) {\n  y, h = " + kind.op + "<direction = \"" + direction +
+                           "\", hidden_size = " + std::to_string(sizes.hidden) + kind.attributes + ">(x, w, r)\n}");
   const Registry registry;
   ResolveVersions(model.graph, registry, model);
   Infer(model.graph, registry);
-  const std::vector<Value> inputs = {RandomTensor(Shape{kSeq, kBatch, kInput}, 1),
-                                     RandomTensor(Shape{2, gates * kHidden, kInput}, 2),
-                                     RandomTensor(Shape{2, gates * kHidden, kHidden}, 3)};
   EvaluateOptions options;
   options.parallel = parallel;
-  return EvaluateGraph(model.graph, registry, inputs, options);
+  return EvaluateGraph(model.graph, registry,
+                       std::vector<Value>{RandomTensor(x, 1), RandomTensor(w, 2), RandomTensor(r, 3)}, options);
+}
+
+void ExpectSameBits(const Kind& kind, const Sizes& sizes, const std::string& direction) {
+  kernels::ThreeInTurn threads;
+  const std::vector<Value> one = Outputs(kind, sizes, direction, nullptr);
+  const std::vector<Value> three = Outputs(kind, sizes, direction, &threads);
+  for (std::size_t i = 0; i < 2; ++i) {
+    const auto want = testing::Elements<float>(one[i]);
+    EXPECT_EQ(testing::Elements<float>(three[i]), want) << kind.op << kind.attributes << " output " << i;
+    EXPECT_TRUE(std::ranges::any_of(want, [](float v) { return v != 0; }));
+  }
 }
 
 TEST(Recurrent, DirectionsOnSeveralThreadsGiveTheSameBits) {
-  const struct {
-    const char* op;
-    std::int64_t gates;
-    const char* attributes;
-  } cases[] = {{"LSTM", 4, ""}, {"GRU", 3, ""}, {"GRU", 3, ", linear_before_reset = 1"}, {"RNN", 1, ""}};
-  kernels::ThreeInTurn threads;
-  for (const auto& [op, gates, attributes] : cases) {
-    const std::vector<Value> one = Outputs(op, gates, attributes, nullptr),
-                             three = Outputs(op, gates, attributes, &threads);
-    for (std::size_t i = 0; i < 2; ++i) {
-      const auto want = testing::Elements<float>(one[i]);
-      EXPECT_EQ(testing::Elements<float>(three[i]), want) << op << attributes << " output " << i;
-      EXPECT_TRUE(std::ranges::any_of(want, [](float v) { return v != 0; }));
-    }
-  }
+  for (const Kind& kind : kKinds) ExpectSameBits(kind, {40, 2, 24, 64}, "bidirectional");
+}
+
+// Hidden sizes with and without a rest; batches of one kernel of few rows, and of several threads' rows.
+TEST(Recurrent, StepsOnSeveralThreadsGiveTheSameBits) {
+  const Sizes all[] = {{4, 1, 24, 200}, {4, 1, 24, 192}, {3, 6, 24, 131}, {3, 70, 24, 48}, {2, 70, 24, 37}};
+  for (const Sizes& sizes : all)
+    for (const Kind& kind : kKinds) ExpectSameBits(kind, sizes, "reverse");
 }
 
 }  // namespace
