@@ -1,12 +1,15 @@
 """benchmarks/llm.py - language models on Sardonyx, llama.cpp and ONNX Runtime: the same weights, in turns.
 
 usage: llm.py [--models 135m] [--bits fp32,fp16,8-bit,4-bit] [--prompts 32,512] [--steps 128] [--threads 2]
-              [--cache growing|shared] [--llama-cpp FOLDER | --no-llama-cpp] [--json FILE] [--page FILE.html]
+              [--cache growing|shared] [--engines sardonyx,llama_cpp,onnxruntime] [--generations 2] [--filled]
+              [--llama-cpp FOLDER] [--json FILE] [--page FILE.html]
 
 For each model, number of bits and prompt, each engine has a process of its own, with its model loaded. A generation is
 a run over the prompt, then steps of one token; each engine runs a few steps in its turn, and a process answers only
 when its threads sleep. Two generations of a session are measured: in the first one every length is new. All engines
-get the same tokens, and their scores of the last one are compared. docs/benchmarks.md explains the table.
+get the same tokens, and their scores of the last one are compared. With --filled the cache is not computed from a
+prompt but filled (random numbers; in llama.cpp short sequences that are joined), so that a step behind 32,768 tokens
+can be measured in seconds. docs/benchmarks.md explains the table.
 """
 import argparse
 import dataclasses
@@ -28,6 +31,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 BUILD = pathlib.Path(os.environ.get("SDX_BUILD", ROOT / "build/release"))
 TURN = 16  # steps of an engine in its turn
 KINDS = ("first", "later")  # generations of a session
+ENGINES = ("sardonyx", "llama_cpp", "onnxruntime")
 
 
 @dataclasses.dataclass
@@ -59,10 +63,15 @@ class Engine:
         self.process.wait()
 
 
-def generate(engines, prompt, steps, tokens):
-    """{engine: (seconds of the prompt, [of each step], scores)} of one generation, the engines in turns."""
+def generate(engines, prompt, steps, tokens, filled):
+    """{engine: (seconds of the prompt, [of each step], scores)} of one generation, the engines in turns. Of a filled
+    cache there are no seconds."""
     result = {}
     for engine in engines:
+        if filled:
+            engine.ask(fill=prompt)
+            result[engine.name] = [None, [], None]
+            continue
         engine.ask(begin=True)
         found = engine.ask(tokens=tokens[:prompt], one_by_one=False)
         result[engine.name] = [sum(found["seconds"]), [], None]
@@ -82,7 +91,7 @@ def difference(scores, reference):
 
 def measure(shape, bits, prompt, options, engines):
     """A row of the table for each engine."""
-    onnx, gguf = llm_models.prepare(shape, bits, options.folder)
+    onnx, gguf = llm_models.prepare(shape, bits, options.folder, any(e.name == "llama_cpp" for e in engines))
     tokens = np.random.default_rng(0).integers(0, shape.vocabulary, prompt + options.steps).tolist()
     rows, started = [], []
     try:
@@ -90,7 +99,8 @@ def measure(shape, bits, prompt, options, engines):
             path = gguf if engine.name == "llama_cpp" else onnx
             engine.start(str(path), options.threads, prompt + options.steps, options.cache)
             started.append(engine)
-        found = {kind: generate(engines, prompt, options.steps, tokens) for kind in KINDS}
+        found = {kind: generate(engines, prompt, options.steps, tokens, options.filled)
+                 for kind in KINDS[:options.generations]}
         for engine in engines:
             rows.append({"model": shape.name, "bits": bits, "prompt": prompt, "steps": options.steps,
                          "engine": engine.name, "threads": options.threads, "cache": options.cache,
@@ -101,13 +111,15 @@ def measure(shape, bits, prompt, options, engines):
     length = prompt + options.steps // 2
     size = 2 if bits == "fp16" else 4
     for row in rows:
-        for kind in KINDS:
-            seconds, steps, scores = found[kind][row["engine"]]
-            row[f"{kind}_prompt_rate"] = prompt / seconds
+        for kind in KINDS:  # of one generation, both are that one
+            seconds, steps, _ = found[kind if kind in found else "first"][row["engine"]]
+            row[f"{kind}_prompt_rate"] = prompt / seconds if seconds else None
             row[f"{kind}_ms"] = 1e3 * statistics.median(steps)
         row["bytes"] = shape.weight_bytes(bits) + shape.cache_bytes(length, size)
         row["rate"] = row["bytes"] / row["later_ms"] / 1e6  # GB/s
-        row["difference"] = difference(scores, found["later"][engines[-1].name][2])
+        last = found[KINDS[options.generations - 1]]
+        scores, reference = (last[name][2] for name in (row["engine"], engines[-1].name))
+        row["difference"] = None if options.filled else difference(scores, reference)
     return rows
 
 
@@ -122,10 +134,12 @@ def streaming_rate(threads):
 
 
 def engines_of(options):
-    found = [Engine("sardonyx", pathlib.Path(sys.executable))]
-    if not options.no_llama_cpp:
-        found.append(Engine("llama_cpp", llama_cpp_build.python_with_llama_cpp(options.llama_cpp)))
-    return [*found, Engine("onnxruntime", pathlib.Path(sys.executable))]
+    names = options.engines.split(",")
+    if unknown := set(names) - set(ENGINES):
+        raise SystemExit(f"--engines: expected some of {', '.join(ENGINES)}, found {', '.join(sorted(unknown))}")
+    own = pathlib.Path(sys.executable)
+    return [Engine(name, llama_cpp_build.python_with_llama_cpp(options.llama_cpp) if name == "llama_cpp" else own)
+            for name in names]
 
 
 def parse():
@@ -138,7 +152,9 @@ def parse():
     parser.add_argument("--cache", choices=("growing", "shared"), default="growing")
     parser.add_argument("--folder", default=BUILD / "benchmarks/llm", help="where the models are written")
     parser.add_argument("--llama-cpp", default=ROOT / "build/llama_cpp", help="its environment, made if it is missing")
-    parser.add_argument("--no-llama-cpp", action="store_true")
+    parser.add_argument("--engines", default=",".join(ENGINES), help="their scores are compared with the last one's")
+    parser.add_argument("--generations", type=int, choices=(1, 2), default=2, help="1: no later one, in half the time")
+    parser.add_argument("--filled", action="store_true", help="fill the cache instead of running over a prompt")
     parser.add_argument("--json", default=BUILD / "benchmarks/llm.json", help="rows of earlier runs in it are kept")
     parser.add_argument("--page", default=BUILD / "benchmarks/llm.html")
     return parser.parse_args()
@@ -159,16 +175,14 @@ def main():
     rate = streaming_rate(options.threads)
     print(llm_page.machine_text(rate, options.threads))
     print(llm_page.HEAD)
-    rows = []
     for model in options.models.replace(",", " ").split():
         for bits in options.bits.split(","):
             for prompt in map(int, options.prompts.split(",")):
                 found = measure(llm_models.SHAPES[model], bits, prompt, options, engines)
                 print(llm_page.table(found, rate), flush=True)
-                rows += found
-    rows = keep(options.json, rows)
-    pathlib.Path(options.json).write_text(json.dumps({"streaming_gb_s": rate, "rows": rows}, indent=1))
-    pathlib.Path(options.page).write_text(llm_page.page(rows, rate, options.threads))
+                rows = keep(options.json, found)
+                pathlib.Path(options.json).write_text(json.dumps({"streaming_gb_s": rate, "rows": rows}, indent=1))
+                pathlib.Path(options.page).write_text(llm_page.page(rows, rate, options.threads))
     print(f"{options.page} and {options.json} have the figures")
 
 

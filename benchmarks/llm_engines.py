@@ -6,8 +6,9 @@ llama_cpp.
 Each line of the input is JSON, and so is each line of the answer: {"tokens": [...], "one_by_one": bool} runs over the
 tokens, at once (long prompts in parts, for the memory of their scores) or in steps, and answers {"seconds": [of each
 run], "scores": of the last token}; with "repeat": N the run at once is made N times from the same cache, which stays as
-it is; {"begin": true} starts another generation; {"peak": true} asks for {"peak_mb"}: the most memory since the engine
-was imported. CACHE is how ONNX engines keep keys and values: "growing", each run's `present` is the `past` of the next
+it is; {"begin": true} starts another generation; {"fill": N} one whose cache has N tokens that no run over a prompt
+computed, so that a long one takes no minutes; {"peak": true} asks for {"peak_mb"}: the most memory since the engine was
+imported. CACHE is how ONNX engines keep keys and values: "growing", each run's `present` is the `past` of the next
 one, or "shared", both are one buffer of CAPACITY tokens. Scores are as many as the check needs (SCORES).
 """
 import ctypes
@@ -23,6 +24,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tools")
 
 SCORES = 512
 PART = 1024  # tokens of a prompt in a run
+VOCABULARY = 256  # tokens of a filled cache stay below every model's number of them
+FILLED = 512  # tokens of a sequence of which llama.cpp's filled cache is made
 
 
 class OnnxGeneration:
@@ -48,6 +51,14 @@ class OnnxGeneration:
         self.length, tokens = 0, self.capacity if self.shared else 0
         self.cache = {i.name: self.engine.OrtValue.ortvalue_from_numpy(
             np.zeros((1, i.shape[1], tokens, i.shape[3]), self.type)) for i in self.past}
+
+    def fill(self, length):
+        """Another generation behind `length` tokens, with a cache of random numbers."""
+        rows, random = self.capacity if self.shared else length, np.random.default_rng(0)
+        self.length = length
+        self.cache = {i.name: self.engine.OrtValue.ortvalue_from_numpy(
+            random.standard_normal((1, i.shape[1], rows, i.shape[3]), np.float32).astype(self.type))
+            for i in self.past}
 
     def state(self):
         """What `restore` takes to forget the tokens after now."""
@@ -98,21 +109,51 @@ class LlamaCppGeneration:
         self.model = llama_cpp.llama_model_load_from_file(path.encode(), parameters)
         if not self.model:
             raise RuntimeError(f"llama.cpp cannot load {path}")
-        parameters = llama_cpp.llama_context_default_params()
-        parameters.n_ctx = -(-capacity // 256) * 256
-        parameters.n_batch = min(capacity, PART)
-        parameters.n_threads = parameters.n_threads_batch = threads
-        if "fp32" in path:
-            parameters.type_k = parameters.type_v = llama_cpp.GGML_TYPE_F32
-        self.context = llama_cpp.llama_init_from_model(self.model, parameters)
+        self.path, self.threads, self.capacity = path, threads, capacity
+        self.context = None
+        self.open(1)
         self.vocabulary = llama_cpp.llama_vocab_n_tokens(llama_cpp.llama_model_get_vocab(self.model))
         self.batch = llama_cpp.llama_batch_init(min(capacity, PART), 0, 1)
         self.length = 0
+
+    def open(self, sequences):
+        """Makes the context, in the place of an older one, with one cache for at most so many sequences."""
+        if self.context:
+            self.api.llama_free(self.context)
+        parameters = self.api.llama_context_default_params()
+        parameters.n_ctx = -(-self.capacity // 256) * 256
+        parameters.n_batch = min(self.capacity, PART)
+        parameters.n_threads = parameters.n_threads_batch = self.threads
+        parameters.n_seq_max, parameters.kv_unified = sequences, sequences > 1
+        if "fp32" in self.path:
+            parameters.type_k = parameters.type_v = self.api.GGML_TYPE_F32
+        self.context = self.api.llama_init_from_model(self.model, parameters)
 
     def begin(self):
         """Another generation, with an empty cache."""
         self.api.llama_memory_clear(self.api.llama_get_memory(self.context), True)
         self.length = 0
+
+    def fill(self, length):
+        """Another generation behind `length` tokens, a multiple of FILLED: copies of a short sequence, joined to one.
+        All have the positions of the first; what a step reads is the same."""
+        self.open(length // FILLED)
+        self.run([i % VOCABULARY for i in range(FILLED)])
+        memory = self.api.llama_get_memory(self.context)
+        size = self.api.llama_state_seq_get_size(self.context, 0)
+        kept = (ctypes.c_uint8 * size)()
+        self.api.llama_state_seq_get_data(self.context, kept, size, 0)
+        for sequence in range(1, length // FILLED):
+            if self.api.llama_state_seq_set_data(self.context, kept, size, sequence) == 0:
+                raise RuntimeError(f"llama.cpp has no room for {length} tokens")
+            self.api.llama_memory_seq_cp(memory, sequence, 0, -1, -1)
+            self.api.llama_memory_seq_rm(memory, sequence, -1, -1)
+        self.length = FILLED
+
+    def decode(self):
+        code = self.api.llama_decode(self.context, self.batch)
+        if code:
+            raise RuntimeError(f"llama_decode failed with code {code}")
 
     def state(self):
         """What `restore` takes to forget the tokens after now."""
@@ -130,9 +171,7 @@ class LlamaCppGeneration:
         for i, token in enumerate(tokens):
             batch.token[i], batch.pos[i] = token, self.length + i
             batch.n_seq_id[i], batch.seq_id[i][0], batch.logits[i] = 1, 0, 1
-        code = self.api.llama_decode(self.context, batch)
-        if code:
-            raise RuntimeError(f"llama_decode failed with code {code}")
+        self.decode()
         scores = self.api.llama_get_logits_ith(self.context, len(tokens) - 1)
         seconds = time.perf_counter() - start
         self.length += len(tokens)
@@ -158,6 +197,9 @@ def settle(limit=0.3):
 def answer(generation, order, before):
     if order.get("begin"):
         generation.begin()
+        return {}
+    if "fill" in order:
+        generation.fill(order["fill"])
         return {}
     if order.get("peak"):
         return {"peak_mb": peak_megabytes() - before}

@@ -27,10 +27,11 @@ def cells(row, rows, rate):
                  and all(other[key] == row[key] for key in same)), None)
     cache = "" if row["cache"] == "growing" else f" ({row['cache']})"
     return [row["model"], row["bits"], str(row["prompt"]), NAMES[row["engine"]] + cache,
-            f"{row['first_prompt_rate']:.0f}", f"{row['later_prompt_rate']:.0f}", f"{row['first_ms']:.2f}",
+            *(f"{row[kind]:.0f}" if row[kind] else "" for kind in ("first_prompt_rate", "later_prompt_rate")),
+            f"{row['first_ms']:.2f}",
             f"{row['later_ms']:.2f}", f"{peer / row['later_ms']:.2f}" if peer else "",
             f"{row['rate']:.1f}", f"{row['rate'] / rate:.0%}" if rate else "", f"{row['peak_mb']:.0f}",
-            f"{row['difference']:.1e}"]
+            "" if row["difference"] is None else f"{row['difference']:.1e}"]
 
 
 def table(rows, rate):
