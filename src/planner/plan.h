@@ -99,8 +99,12 @@ struct Plan {
   std::vector<std::size_t> arena_bytes;  // by memory
   std::vector<PlannedBuffer> buffers;    // of all arenas
   bool has_room = false;                 // arenas are larger than this run needs, for values that grow
+  // The slots in which plans up to this one that share input_slots may differ, in size or known contents; sorted.
+  std::vector<int> resized;
 
   bool Matches(std::span<const InputFact> inputs) const;
+  // Whether the plans have the same places, so that they differ in `resized` of one of them alone.
+  bool HasPlacesOf(const Plan& other) const { return input_slots != nullptr && input_slots == other.input_slots; }
 };
 
 // The inputs whose contents belong to the keys of a graph's plans, because shapes depend on them, and other things that

@@ -43,7 +43,7 @@ PlanBuilder::PlanBuilder(const Outline& outline, std::span<const InputFact> inpu
       inputs_(inputs),
       threads_(threads),
       learned_(learned),
-      plan_(std::make_shared<Plan>()),
+      plan_(Reusable(before)),
       facts_(std::move(before.slots)),
       outcomes_(std::move(before.steps)),
       before_(std::move(before.plan)),

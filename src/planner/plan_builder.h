@@ -28,11 +28,12 @@ class PlanBuilder {
   // After Build: the steps that lack contents of inputs, with the inputs that would help.
   const std::vector<std::pair<int, std::set<int>>>& wanted() const { return wanted_; }
   const std::vector<int>& late_steps() const { return late_steps_; }
-  PlanFacts TakeFacts() { return {std::move(facts_), std::move(outcomes_), plan_, inferred_, refitted_}; }
+  PlanFacts TakeFacts() { return {std::move(facts_), std::move(outcomes_), plan_, inferred_, refitted_, nullptr}; }
 
  private:
   using Fact = PlanFact;
   using Outcome = PlanFacts::Outcome;
+  static std::shared_ptr<Plan> Reusable(PlanFacts& before);
   void BeginFacts();
   Fact InitialFact(int slot) const;
   void AddInputs();
@@ -73,6 +74,9 @@ class PlanBuilder {
   Placement PlaceByTask(std::span<const Block> blocks) const;
 
   bool Refit();
+  bool RefitInto();
+  void TakeSlotsBefore();
+  void NoteResized();
   bool Resize(int slot);
   bool IsUnlike(int slot, int other) const;
   bool KeepsSharing(const Step& step) const;

@@ -36,6 +36,7 @@ struct PlanFacts {
   std::shared_ptr<const Plan> plan;  // that these are the facts of
   int inferred = 0;                  // steps that the last plan looked at
   bool refitted = false;             // the last plan has the places of the one before
+  std::shared_ptr<Plan> spare;       // a plan that nobody needs any more, for its memory
 };
 
 }  // namespace sardonyx::planner

@@ -6,6 +6,8 @@
 // decided each time (bodies of control flow, late steps, custom operators and kernels of other providers), and parallel
 // mode, whose tasks are divided by size.
 #include <algorithm>
+#include <memory>
+#include <utility>
 
 #include "planner/plan_builder.h"
 #include "planner/updates.h"
@@ -90,10 +92,55 @@ bool PlanBuilder::ResizeBuffers() {
   return true;
 }
 
+// The plan to make: one with the places of the plan before that nobody needs any more, or a new one. A length that
+// grows allocates nothing that way, and copies only what may differ.
+std::shared_ptr<Plan> PlanBuilder::Reusable(PlanFacts& before) {
+  const std::shared_ptr<Plan> spare = std::exchange(before.spare, nullptr);
+  if (spare == nullptr || before.plan == nullptr || !spare->HasPlacesOf(*before.plan)) return std::make_shared<Plan>();
+  spare->input_shapes.clear();
+  spare->contents.clear();
+  spare->steps.clear();
+  return spare;
+}
+
+void PlanBuilder::TakeSlotsBefore() {
+  if (!plan_->HasPlacesOf(*before_)) {
+    plan_->slots = before_->slots;
+    return;
+  }
+  for (const int slot : before_->resized) plan_->slots[slot] = before_->slots[slot];
+}
+
+// Adds what changed, and what shows its contents, to what had changed before.
+void PlanBuilder::NoteResized() {
+  const auto is_new = [&](int slot) {
+    const PlannedSlot& planned = plan_->slots[slot];
+    const bool shows = planned.place == PlannedSlot::Place::kConstant && planned.source >= 0;
+    return changed_[slot] || (shows && changed_[planned.source]);
+  };
+  plan_->resized.clear();
+  std::size_t known = 0;
+  for (int slot = 0; slot < static_cast<int>(changed_.size()); ++slot) {
+    const bool was = known < before_->resized.size() && before_->resized[known] == slot;
+    if (was) ++known;
+    if (was || is_new(slot)) plan_->resized.push_back(slot);
+  }
+}
+
 // Whether the plan has the places of the plan before; if not, it has none yet.
 bool PlanBuilder::Refit() {
-  if (before_ == nullptr || !same_outcomes_ || threads_ > 1) return false;
-  plan_->slots = before_->slots;
+  if (before_ != nullptr && same_outcomes_ && threads_ <= 1 && RefitInto()) return true;
+  Plan none;
+  none.input_shapes = std::move(plan_->input_shapes);
+  none.contents = std::move(plan_->contents);
+  none.steps = std::move(plan_->steps);
+  *plan_ = std::move(none);
+  return false;
+}
+
+// What is left over where that fails belongs to neither.
+bool PlanBuilder::RefitInto() {
+  TakeSlotsBefore();
   for (int slot = 0; slot < static_cast<int>(changed_.size()); ++slot) {
     if (!changed_[slot]) continue;
     if (before_->slots[slot].pitch != 0 || before_->slots[slot].has_parts || !Resize(slot)) return false;
@@ -102,16 +149,16 @@ bool PlanBuilder::Refit() {
   }
   const bool keeps =
       std::all_of(walked_.begin(), walked_.end(), [&](int step) { return KeepsSharing(outline_.steps()[step]); });
-  if (!keeps || !ResizeBuffers()) {
-    plan_->buffers.clear();
-    return false;
-  }
+  if (!keeps || !ResizeBuffers()) return false;
+  NoteResized();
   plan_->steps = before_->steps;  // without the views that have nothing to do
-  plan_->input_slots = before_->input_slots;
-  plan_->output_slots = before_->output_slots;
-  plan_->deliveries = before_->deliveries;
-  plan_->updated_inputs = before_->updated_inputs;
-  plan_->arena_bytes = before_->arena_bytes;
+  if (!plan_->HasPlacesOf(*before_)) {
+    plan_->input_slots = before_->input_slots;
+    plan_->output_slots = before_->output_slots;
+    plan_->deliveries = before_->deliveries;
+    plan_->updated_inputs = before_->updated_inputs;
+    plan_->arena_bytes = before_->arena_bytes;
+  }
   plan_->has_room = true;  // at least where a value is smaller than it was
   return true;
 }

@@ -2,6 +2,7 @@
 #include "runtime/program.h"
 
 #include <algorithm>
+#include <atomic>
 #include <optional>
 #include <utility>
 
@@ -206,8 +207,17 @@ std::shared_ptr<const planner::Plan> Program::FindPlan(std::span<const planner::
   facts_ = std::move(facts);
   if (std::shared_ptr<const planner::Plan> plan = FindCached(inputs)) return plan;
   plans_.push_front(std::move(made));
-  if (plans_.size() > kMaxPlans) plans_.pop_back();
+  if (plans_.size() > kMaxPlans) DropLastPlan();
   return plans_.front();
+}
+
+// Of a plan that no run uses the next one takes the memory. Only who holds the lock makes more owners of it.
+void Program::DropLastPlan() {
+  std::shared_ptr<const planner::Plan> last = std::move(plans_.back());
+  plans_.pop_back();
+  if (last.use_count() != 1) return;
+  std::atomic_thread_fence(std::memory_order_acquire);  // behind all that its last user did with it
+  facts_.spare = std::const_pointer_cast<planner::Plan>(std::move(last));
 }
 
 std::shared_ptr<const planner::Plan> Program::MakeExactPlan(std::span<const planner::InputFact> inputs) {

@@ -101,6 +101,7 @@ class Program : public std::enable_shared_from_this<Program> {
   void Adopt(const ReadyGraph& ready, const planner::Outline& outline);
 
   std::shared_ptr<const planner::Plan> FindCached(std::span<const planner::InputFact> inputs);  // under mutex_; or null
+  void DropLastPlan();                                                                          // under mutex_
 
   std::shared_ptr<const ReadyGraph> ready_;  // shared with programs of the same graph; null for bodies
   const ops::Registry* registry_;

@@ -105,5 +105,38 @@ TEST(Program, OfTwoPlansForTheSameShapesOneStays) {
   EXPECT_EQ(TheMeeting().arrived(), 2);
 }
 
+// Two threads step through lengths of their own, many more than plans are kept: plans go, and come again in the memory
+// of others, while the other thread's runs use theirs.
+TEST(Program, PlansThatLeaveTheirMemoryToOthersServeNoRunAnyMore) {
+  auto model = std::make_shared<Model>(ParseModel(R"(<ir_version: 10, opset_import: ["" : 21]>
+g (float[1,1,4] x, float[1,past,4] cache) => (float[1,total,4] grown, float[1,1,total] scores, int64[3] size) {
+  grown = Concat<axis = 1>(cache, x)
+  turned = Transpose<perm = [0,2,1]>(grown)
+  scores = MatMul(x, turned)
+  size = Shape(grown)
+})"));
+  const auto session = Session::FromModel(testing::EnvironmentWith({}), std::move(model), {});
+  const auto walk = [&](std::int64_t first, std::int64_t step) {
+    const auto filled = [](std::int64_t rows, float number) {
+      Tensor t(DType::kFloat, Shape{1, rows, 4});
+      std::fill_n(t.data<float>(), t.count(), number);
+      return t;
+    };
+    for (std::int64_t i = 0; i < 400; ++i) {
+      const std::int64_t past = first + i * step % 61;
+      const std::vector<Value> outputs =
+          session->Run({}, {{"x", filled(1, 2)}, {"cache", filled(past, 3)}}, {"grown", "scores", "size"});
+      ASSERT_EQ(outputs[0].tensor().shape(), (Shape{1, past + 1, 4}));
+      ASSERT_EQ(outputs[1].tensor().shape(), (Shape{1, 1, past + 1}));
+      ASSERT_EQ(outputs[2].tensor().data<std::int64_t>()[1], past + 1);
+      for (std::int64_t k = 0; k <= past; ++k)
+        ASSERT_EQ(outputs[1].tensor().data<float>()[k], k == past ? 16.0f : 24.0f) << past;
+    }
+  };
+  std::thread other([&] { walk(1, 7); });
+  walk(3, 1);
+  other.join();
+}
+
 }  // namespace
 }  // namespace sardonyx::runtime

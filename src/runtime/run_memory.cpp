@@ -1,5 +1,7 @@
-// runtime/run_memory.cpp - how much memory a run state keeps for the next run, and when it frees it.
+// runtime/run_memory.cpp - which memory values have, how much of it a run state keeps for the next run, and when it
+// frees it.
 #include <algorithm>
+#include <utility>
 
 #include "base/free_memory.h"
 #include "runtime/run_state.h"
@@ -7,6 +9,8 @@
 namespace sardonyx::runtime {
 
 using ops::Slot;
+using planner::PlannedSlot;
+using Place = PlannedSlot::Place;
 
 namespace {
 
@@ -18,6 +22,42 @@ constexpr std::size_t kWorthATrim = std::size_t{1} << 20;   // bytes of the proc
 std::size_t SizeOf(const std::shared_ptr<Buffer>& buffer) { return buffer ? buffer->size() : 0; }
 
 }  // namespace
+
+// Of the plan bound before only sizes differ. What does not differ goes on showing shapes of the plan that was bound as
+// a whole.
+void RunState::BindSizes(std::shared_ptr<const planner::Plan> plan) {
+  const std::shared_ptr<const planner::Plan> last = std::exchange(plan_, std::move(plan));
+  waits_for_last_ = false;
+  for (const int slot : last->resized.size() > plan_->resized.size() ? last->resized : plan_->resized) BindSlot(slot);
+}
+
+void RunState::BindSlot(std::size_t i) {
+  const PlannedSlot& planned = plan_->slots[i];
+  Slot& slot = slots_[i];
+  slot.value = Value();
+  slot.ref = {planned.dtype, nullptr, planned.shape, planned.count, planned.pitch};
+  slot.bytes = nullptr;
+  switch (planned.place) {
+    case Place::kConstant: {
+      const int source = planned.source >= 0 ? planned.source : static_cast<int>(i);
+      const Tensor& tensor =
+          plan_->slots[source].known.defined() ? plan_->slots[source].known : *program_.slots()[source].constant;
+      slot.ref.data = tensor.raw();
+      break;
+    }
+    case Place::kArena:
+      if (const auto& arena = arenas_[planned.memory])
+        slot.PlaceAt(static_cast<std::byte*>(arena->data()) + planned.offset);
+      break;
+    case Place::kLate:
+    case Place::kNone:
+      slot.Clear();
+      break;
+    case Place::kInput:
+    case Place::kOutput:
+      break;  // each run
+  }
+}
 
 void RunState::Need::Cover(const Need& run) {
   memory = std::max(memory, run.memory);
@@ -65,6 +105,7 @@ void RunState::ReleaseMemory() {
   for (Slot& slot : slots_) slot.retained.reset();
   for (auto& bodies : children_) bodies.clear();
   plan_.reset();  // bound anew, in memory of its size
+  bound_.reset();
 }
 
 }  // namespace sardonyx::runtime

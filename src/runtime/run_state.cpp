@@ -1,7 +1,7 @@
 // runtime/run_state.cpp - one run: binds the plan and runs its steps.
 //
 // Its other parts: late steps (run_late.cpp), outputs (run_outputs.cpp), branches (run_stages.cpp), streams
-// (run_on_streams.cpp), memory between runs (run_memory.cpp).
+// (run_on_streams.cpp), the memory of values and between runs (run_memory.cpp).
 #include "runtime/run_state.h"
 
 #include <algorithm>
@@ -169,7 +169,9 @@ Error RunState::AtSlot(int slot, const Error& error) const {
 }
 
 void RunState::Bind(std::shared_ptr<const planner::Plan> plan) {
+  if (plan_ != nullptr && plan->HasPlacesOf(*plan_) && own_streams_ == nullptr) return BindSizes(std::move(plan));
   plan_ = std::move(plan);
+  bound_ = plan_;
   SetLanes();
   waits_for_last_ = own_streams_ != nullptr && WaitsForLastRun();
   late_slots_.clear();
@@ -187,32 +189,9 @@ void RunState::Bind(std::shared_ptr<const planner::Plan> plan) {
     }
   }
   for (std::size_t i = 0; i < slots_.size(); ++i) {
-    const PlannedSlot& planned = plan_->slots[i];
-    Slot& slot = slots_[i];
-    slot.value = Value();
-    slot.ref = {planned.dtype, nullptr, planned.shape, planned.count, planned.pitch};
-    slot.bytes = nullptr;
-    switch (planned.place) {
-      case Place::kConstant: {
-        const int source = planned.source >= 0 ? planned.source : static_cast<int>(i);
-        const Tensor& tensor =
-            plan_->slots[source].known.defined() ? plan_->slots[source].known : *program_.slots()[source].constant;
-        slot.ref.data = tensor.raw();
-        break;
-      }
-      case Place::kArena:
-        if (const auto& arena = arenas_[planned.memory])
-          slot.PlaceAt(static_cast<std::byte*>(arena->data()) + planned.offset);
-        break;
-      case Place::kLate:
-      case Place::kNone:
-        slot.Clear();
-        late_slots_.push_back(static_cast<int>(i));
-        break;
-      case Place::kInput:
-      case Place::kOutput:
-        break;  // each run
-    }
+    BindSlot(i);
+    const Place place = plan_->slots[i].place;
+    if (place == Place::kLate || place == Place::kNone) late_slots_.push_back(static_cast<int>(i));
   }
 }
 

@@ -78,6 +78,8 @@ class RunState {
   };
   void ExecuteOnce(std::span<const OutputTarget> targets, const std::shared_ptr<const planner::Plan>& plan);
   void Bind(std::shared_ptr<const planner::Plan> plan);
+  void BindSizes(std::shared_ptr<const planner::Plan> plan);
+  void BindSlot(std::size_t slot);
   void BindFound();
   Error AtLargestBuffer(std::size_t memory, const Error& error) const;
   Error AtSlot(int slot, const Error& error) const;
@@ -143,6 +145,7 @@ class RunState {
 
   Program& program_;
   std::shared_ptr<const planner::Plan> plan_;
+  std::shared_ptr<const planner::Plan> bound_;  // as a whole: slots may show its shapes
   std::vector<ops::Slot> slots_;
   std::vector<ops::Slot*> pointers_;          // of all contexts' inputs and outputs
   std::vector<ops::KernelContext> contexts_;  // by step
