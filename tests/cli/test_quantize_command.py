@@ -1,5 +1,6 @@
 """`sardonyx quantize` and `sardonyx convert`: defaults, data, targets, the page, errors, Ctrl-C."""
 import contextlib
+import errno
 import html.parser
 import io
 import json
@@ -19,7 +20,7 @@ import onnx
 import onnx.parser
 import pytest
 from onnx import helper, numpy_helper
-from sardonyx.commands import __main__, comparison
+from sardonyx.commands import __main__, comparison, quantize
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("SDX_BUILD", ROOT / "build/release"))
@@ -383,11 +384,15 @@ def test_errors_say_what_to_do(images, texts, here):
     (here / "texts/a.txt").write_text("words")
     np.save("wrong.npy", np.zeros((1, 3, 8, 8), np.float32))
     np.save("type.npy", np.zeros((1, 3, 16, 16)))
+    np.save("nan.npy", np.full((1, 3, 16, 16), np.nan, np.float32))
+    (here / "notes.txt").write_text("to do")
+    os.mkfifo("pipe.onnx")
     (here / "damaged").mkdir()
     (here / "damaged/a.png").write_bytes(b"nothing")
     picture(here / "p.ppm", 0)
     save("add.onnx", '<ir_version: 10, opset_import: ["" : 21]> g (float[2] x) => (float[2] y) { y = Add (x, x) }')
     quick("quantize", images, "--samples", 2, "-o", "done.onnx")
+    quick("convert", images, "--to", "fp16", "--samples", 2, "-o", "half.onnx")
     for arguments, words in (
             (["quantize", "done.onnx"], "'done.onnx' is quantized already: it has"),
             (["quantize", "add.onnx"], "'add.onnx' has nothing to quantize: no Attention, Conv"),
@@ -400,6 +405,13 @@ def test_errors_say_what_to_do(images, texts, here):
              "input 'x': expected float [batch, 3, 16, 16], found shape 1x3x8x8 in 'wrong.npy'"),
             (["quantize", images, "--data", "type.npy"], "expected elements of type float, found double in 'type.npy'"),
             (["quantize", texts, "--data", "p.ppm"], "name the one for images with --image-input"),
+            (["quantize", images, "--data", "nan.npy"],
+             "on nan.npy the original gives NaN alone for 'y', and nothing can be compared with that; its input 'x'"),
+            (["quantize", "notes.txt"], "'notes.txt', read as ONNX's text syntax because of its ending: "),
+            (["convert", "notes.txt", "--to", "fp16"], "'notes.txt', read as ONNX's text syntax"),
+            (["convert", "half.onnx", "--to", "fp16"], "'half.onnx' is in half precision already"),
+            (["quantize", images, "-o", "pipe.onnx"], "found 'pipe.onnx', which is a device or a pipe"),
+            (["quantize", images, "--report", "/dev/full"], "found '/dev/full', which is a device or a pipe"),
             (["quantize", images, "-o", "missing/a.onnx"], "--output: there is no folder 'missing'"),
             (["quantize", images, "-o", images], "--output: expected another file than the model"),
             (["quantize", images, "--report", "missing/a.html"], "--report: there is no folder 'missing'"),
@@ -448,6 +460,19 @@ def test_weights_of_large_models_lie_beside_them(here):
 
     session = runtime.InferenceSession("out/q.onnx")
     assert session.run(None, {"x": normal(1, 1, 3, 16, 16)})[0].shape == (1, 10)
+
+
+@pytest.mark.parametrize(("step", "words"), [
+    ("_put", "cannot write 'q.onnx': no space is left in '.'. Make room there, or choose another place"),
+    ("_say_data", "(that is the folder for temporary files: TMPDIR names another)")])
+def test_a_full_disk_is_told_with_the_place(images, here, monkeypatch, step, words):
+    def full(work, *arguments):
+        path = arguments[0] if arguments else work.folder / "a.onnx"
+        path.write_bytes(b"half")
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+    monkeypatch.setattr(quantize.Quantization, step, full)
+    refused = quick("quantize", images, "--samples", 2, "-o", "q.onnx", expect=1)
+    assert words in refused.stderr and not list(here.glob("*q.onnx*"))
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -168,7 +168,12 @@ ModelSource OpenModel(const std::filesystem::path& path) {
   OrtAllocator* allocator = DefaultAllocator();
   void* data = nullptr;
   std::size_t size = 0;
-  Check(Sardonyx().ParseModelText(text.data(), text.size(), allocator, &data, &size));
+  try {
+    Check(Sardonyx().ParseModelText(text.data(), text.size(), allocator, &data, &size));
+  } catch (const Failure& failure) {
+    throw Failure(failure.code(),
+                  "'" + path.string() + "', read as ONNX's text syntax because of its ending: " + failure.what());
+  }
   const auto* bytes = static_cast<const std::byte*>(data);
   model.bytes.assign(bytes, bytes + size);
   allocator->Free(allocator, data);

@@ -5,7 +5,7 @@ import traceback
 from types import SimpleNamespace
 
 from sardonyx.commands.failure import Failure, library_message
-from sardonyx.commands.files import raise_on_signals, undisturbed
+from sardonyx.commands.files import is_full, raise_on_signals, undisturbed
 from sardonyx.commands.terminal import styled
 
 _INTERRUPTED = 130
@@ -20,6 +20,12 @@ def _report(failure, code, as_json):
         print(json.dumps({"error": {"code": code, "message": text}}, indent=2))
     else:
         print(f"{styled('red', 'sardonyx: error:', sys.stderr)} {text} [{code}]", file=sys.stderr)
+
+
+def _told(failure, request):
+    if is_full(failure) and request.folder in str(failure):
+        return f"{failure} (that is the folder for temporary files: TMPDIR names another)"
+    return failure
 
 
 def main(path):
@@ -44,11 +50,11 @@ def main(path):
     except _LIBRARY as failure:
         is_missing = isinstance(failure, NotImplementedError)
         code = getattr(failure, "code", None) or ("NOT_IMPLEMENTED" if is_missing else "FAIL")
-        _report(failure, code if isinstance(code, str) else "FAIL", request.json)
+        _report(_told(failure, request), code if isinstance(code, str) else "FAIL", request.json)
         return 3 if is_missing else 1
     except Exception as failure:
         if library_message(failure) is not None:
-            _report(library_message(failure), "FAIL", request.json)
+            _report(_told(library_message(failure), request), "FAIL", request.json)
             return 1
         # A defect: what is known of it helps to find it.
         traceback.print_exc()

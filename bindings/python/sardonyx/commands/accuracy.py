@@ -79,7 +79,21 @@ class Reference:
                     "; inputs " + ", ".join(f"'{name}'" for name in samples.random) + " are random: give sizes with "
                     "--dim or --shape, numbers with --range, or real inputs with --data" if samples.random else "")
                 raise Failure(f"the model does not run on {samples.origin(number)}: {said}{hint}") from None
+            self._check_numbers(number)
         self.ranked, self.axis = self._ranked_output(is_convolutional)
+
+    def _check_numbers(self, number):
+        """Raises a Failure if the outputs of this sample, the last that ran, tell nothing."""
+        if any(value.size == 0 or not np.isnan(value.astype(np.float64)).all() for value in self.values[-1]):
+            return
+        feed = self._samples.feed(number)
+        inputs = [f"'{name}'" for name, value in feed.items()
+                  if np.issubdtype(value.dtype, np.floating) and np.isnan(value).any()]
+        because = (f"its input {', '.join(inputs)} has NaN: mend that sample" if inputs else
+                   "no input has NaN, so they come up within the model: sardonyx run --check-values shows where")
+        raise Failure(f"on {self._samples.origin(number)} the original gives NaN alone for "
+                      + ", ".join(f"'{name}'" for name in self.names)
+                      + f", and nothing can be compared with that; {because}")
 
     def _ranked_output(self, is_convolutional):
         """(the place of the first output that has a largest element in each place, the axis of its elements): that of

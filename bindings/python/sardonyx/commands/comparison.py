@@ -67,11 +67,11 @@ def compare(request, output, samples, reference):
         result.before.here_ms, result.after.here_ms = times[:2]
         if peers:
             result.before.peer_ms, result.after.peer_ms = times[2:]
-    _note(result, accuracy, is_half)
+    _note(result, accuracy, is_half, request.command == "quantize")
     return result
 
 
-def _note(result, accuracy, is_half):
+def _note(result, accuracy, is_half, has_integers):
     for name in accuracy.not_finite:
         result.notes.append(f"output '{name}' has NaN or infinity, and not in the original: leave nodes in float with "
                             "--exclude, or ask for a --target-sqnr")
@@ -85,8 +85,11 @@ def _note(result, accuracy, is_half):
         result.notes.append(f"the new model is slower here: {why}{smaller}")
     peer = result.peer_accuracy
     if peer and math.isfinite(peer.sqnr) and peer.sqnr < accuracy.sqnr - 1:
-        why = "it rounds to half precision between more of the nodes" if is_half else (
-            "its kernels for this machine lose digits in sums of 8-bit products (--reduce-range yes avoids that)")
+        why = "its kernels round otherwise"
+        if is_half:
+            why = "it rounds to half precision between more of the nodes"
+        elif has_integers:
+            why = "its kernels for this machine lose digits in sums of 8-bit products (--reduce-range yes avoids that)"
         result.notes.append(f"in ONNX Runtime its SQNR is {decibel_text(peer.sqnr)}, lower than here: {why}")
 
 

@@ -53,6 +53,12 @@ class Conversion:
         if not floats:
             raise Failure(f"'{name}' has no floats to convert: its types are "
                           + ", ".join(sorted(set(_types(self.model)))))
+        weights = {known.type.dtype for graph in self.model.graphs if graph is not None
+                   for known in graph.initializers.values()}
+        half = sorted({"float16", "bfloat16"} & weights)
+        if half and "float" not in weights:
+            raise Failure(f"'{name}' is in half precision already: its weights are of {' and '.join(half)}, none of "
+                          "float. Give the model that it was made from.")
 
     def run(self):
         request = self.request

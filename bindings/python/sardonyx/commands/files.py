@@ -1,6 +1,7 @@
 """Files that are there as a whole or not at all: they are written beside their place under another name, and then
 renamed."""
 import contextlib
+import errno
 import os
 import shutil
 import signal
@@ -23,6 +24,11 @@ def raise_on_signals():
     for number in _SIGNALS[1:]:
         signal.signal(number, on_signal)
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def is_full(failure):
+    """Whether an error of Python or of the library says that no space is left where a file was written."""
+    return os.strerror(errno.ENOSPC) in str(failure)
 
 
 @contextlib.contextmanager
@@ -50,6 +56,11 @@ def unfinished(output):
             made = sorted(folder.iterdir(), key=lambda one: one.name == output.name)
             for one in made:
                 os.replace(one, output.parent / one.name)
+    except Exception as failure:
+        if not is_full(failure):
+            raise
+        raise Failure(f"cannot write '{output}': no space is left in '{output.parent}'. Make room there, or choose "
+                      "another place", "FAIL") from None
     finally:
         with undisturbed():
             shutil.rmtree(folder, ignore_errors=True)

@@ -11,7 +11,7 @@ def output_path(request, ending):
     path = Path(request.output) if request.output else model.with_name(f"{model.stem}.{ending}.onnx")
     check_place(path, "--output")
     if path.exists() and path.samefile(model):
-        raise Failure(f"--output: expected another file than the model, found {path}")
+        raise Failure(f"--output: expected another file than the model, found '{path}'")
     if path.suffix != ".onnx":
         raise Failure(f"--output: expected a name that ends in .onnx, found '{path}'")
     return path
@@ -22,6 +22,8 @@ def check_place(path, option):
     folder = path.parent
     if path.is_dir():
         raise Failure(f"{option}: expected the name of a file, found the folder '{path}'")
+    if path.exists() and not path.is_file():
+        raise Failure(f"{option}: expected the name of a file, found '{path}', which is a device or a pipe")
     if not folder.is_dir():
         raise Failure(f"{option}: there is no folder '{folder}' to write '{path.name}' to", "NO_SUCHFILE")
     if not os.access(folder, os.W_OK):
