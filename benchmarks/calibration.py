@@ -103,7 +103,7 @@ def child(who, model, samples, method):
 def measured(*arguments):
     """What a child says last; what it prints besides is passed over."""
     made = subprocess.run([sys.executable, "-W", "ignore", __file__, "--child", *map(str, arguments)], check=True,
-                          capture_output=True, text=True)
+                          stdout=subprocess.PIPE, text=True)
     return json.loads(made.stdout.strip().splitlines()[-1])
 
 
