@@ -216,6 +216,25 @@ def test_methods(texts, method):
     assert answer["onnxruntime"]["accuracy"]["sqnr_db"] == pytest.approx(answer["accuracy"]["sqnr_db"], abs=3)
 
 
+def test_products_of_two_values_stay_in_float_where_convolutions_do_not_prevail(here):
+    model = save("attention.onnx", """<ir_version: 10, opset_import: ["" : 21]>
+net (float[1, 8, 16] x) => (float[1, 8, 16] y) {
+  q = MatMul (x, a)
+  k = MatMul (x, b)
+  t = Transpose <perm = [0, 2, 1]> (k)
+  s = MatMul (q, t)
+  p = Softmax (s)
+  m = MatMul (p, x)
+  y = MatMul (m, c)
+}""", a=normal(1, 16, 16), b=normal(2, 16, 16), c=normal(3, 16, 16))
+    answer = run_json("quantize", model, "--method", "static")
+    made = onnx.load("attention.int8.onnx")
+    integers = {name for node in made.graph.node if node.op_type == "DequantizeLinear" for name in node.output}
+    assert {node.name: integers.issuperset(node.input) for node in made.graph.node if node.op_type == "MatMul"} == {
+        "/MatMul_0": True, "/MatMul_1": True, "/MatMul_3": False, "/MatMul_5": False, "/MatMul_6": True}
+    assert [layer["node"] for layer in answer["layers"]] == ["/MatMul_0", "/MatMul_1", "/MatMul_6"]
+
+
 def test_operators_on_integers_and_nodes_that_stay(images):
     answer = run_json("quantize", images, "--format", "qoperator", "--calibrate", "entropy", "--exclude", "/MatMul*",
                       "--reduce-range", "no")

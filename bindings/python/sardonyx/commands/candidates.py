@@ -17,7 +17,6 @@ _CHANNELS_OPSET, _OLDEST_OPSET = 13, 11
 _PRODUCTS = ["Conv", "ConvTranspose", "Gemm", "MatMul"]
 _BETWEEN = ["Add", "Concat", "MaxPool", "AveragePool", "GlobalAveragePool", "Relu", "Clip", "LeakyRelu", "Reshape",
             "Transpose", "Squeeze", "Unsqueeze", "Flatten", "Resize", "Split", "Slice", "Pad"]
-_MOVING = ["Reshape", "Transpose", "Squeeze", "Unsqueeze", "Flatten"]
 _DYNAMIC = ["MatMul", "Attention", "LSTM", "Gather", "EmbedLayerNormalization", "Conv"]
 
 
@@ -32,6 +31,7 @@ class Settings:
     block_size: int = 32
     kinds: tuple = ()
     excluded: tuple = ()
+    weighted_alone: bool = False  # products of two computed values stay in float: attention remains one kernel
 
     @property
     def text(self):
@@ -83,12 +83,13 @@ class Workshop:
                                  per_channel=True, reduce_range=settings.reduce_range, weight_type=QuantType.QInt8,
                                  nodes_to_exclude=excluded, use_external_data_format=self.is_large)
             else:
+                left = model_facts.products_of_values(self.prepared.graph) if settings.weighted_alone else ()
                 quantize_static(
                     str(self.prepared_file), str(path), None,
                     quant_format=QuantFormat.QDQ if settings.format == "qdq" else QuantFormat.QOperator,
                     op_types_to_quantize=list(settings.kinds), per_channel=True, reduce_range=settings.reduce_range,
                     activation_type=QuantType.QUInt8, weight_type=QuantType.QInt8,
-                    nodes_to_exclude=list(settings.excluded), use_external_data_format=self.is_large,
+                    nodes_to_exclude=[*settings.excluded, *left], use_external_data_format=self.is_large,
                     calibrate_method=CalibrationMethod.MinMax,
                     calibration_cache_path=self.histograms.cache(settings.ranges),
                     extra_options={"MatMulConstBOnly": True})
@@ -133,10 +134,10 @@ def choices(request, workshop):
             method = "dynamic"
     if method == "dynamic":
         return [dynamic]
-    kinds = _PRODUCTS + (_BETWEEN if is_convolutional else _MOVING)
+    kinds = _PRODUCTS + (_BETWEEN if is_convolutional else [])
     ways = ["minmax", "percentile"] if request.calibrate == "auto" else [request.calibrate]
-    static = [Settings("static", way, request.format, reduce_range, kinds=tuple(kinds), excluded=excluded)
-              for way in ways]
+    static = [Settings("static", way, request.format, reduce_range, kinds=tuple(kinds), excluded=excluded,
+                       weighted_alone=not is_convolutional) for way in ways]
     return [*static, dynamic] if method == "both" else static
 
 

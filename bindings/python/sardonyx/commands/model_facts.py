@@ -46,6 +46,12 @@ def products(graph):
     return found
 
 
+def products_of_values(graph):
+    """Names of the MatMul nodes without weights, such as those of attention."""
+    weighted = {node.name for node in products(graph)}
+    return [node.name for node in graph.nodes if node.op_type == "MatMul" and node.name not in weighted]
+
+
 def refuse_without_products(model, name):
     """Raises a Failure if there is nothing to quantize."""
     if products(model.graph):
