@@ -344,3 +344,17 @@ def test_every_argument_is_tried():
     missing = {f"{name}, {argument}" for name, argument in public_arguments() if argument not in NOT_TRIED
                and not re.search(rf"\b{argument}=|[\"']{argument}[\"']:", text)}
     assert sorted(missing) == []
+
+
+def extra_options():
+    """The keys that ONNX Runtime's modules read from extra_options."""
+    folder = pathlib.Path(inspect.getfile(importlib.import_module("onnxruntime.quantization"))).parent
+    patterns = (r'extra_options\.get\(\s*"(\w+)"', r'"([A-Z]\w+)" (?:not )?in (?:self\.)?extra_options',
+                r'extra_options\["([A-Z]\w+)"\]', r'\("(Calib\w+)"')
+    return {key for path in folder.rglob("*.py") for pattern in patterns for key in re.findall(pattern, path.read_text())}
+
+
+def test_every_extra_option_is_tried():
+    text, keys = "\n".join(path.read_text() for path in pathlib.Path(__file__).parent.glob("*.py")), extra_options()
+    assert len(keys) >= 25
+    assert [key for key in sorted(keys) if not re.search(rf'"{key}": ', text)] == []

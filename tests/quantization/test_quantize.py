@@ -137,6 +137,32 @@ def test_ranges_made_symmetric_by_calibration(sources, tmp_path, name, quant_for
     agree(source, paths["ours"])
 
 
+@pytest.mark.parametrize("most", [1, 2, 3])
+def test_ranges_of_few_runs_at_a_time(sources, tmp_path, most):
+    """ONNX Runtime's tool forgets the runs before the last ones."""
+    for name, options in (("all", {}), ("few", {"CalibMaxIntermediateOutputs": most})):
+        ours.quantize_static(str(sources / "cnn.onnx"), str(tmp_path / f"{name}.onnx"), Reader(cnn()),
+                             extra_options=options)
+    assert_same({"ours": str(tmp_path / "few.onnx"), "peer": str(tmp_path / "all.onnx")}, rtol=0)
+
+
+@pytest.mark.parametrize(("how", "arguments"), [
+    ("dynamic", {}), ("static", {"quant_format": "QDQ"}),
+    ("static", {"quant_format": "QOperator", "activation_type": "QUInt8"})], ids=str)
+def test_types_that_do_not_follow_from_the_model(tmp_path, how, arguments):
+    """Of what a custom operator makes: a product of it is quantized where the type to take is given."""
+    w, options = Weights(3), {"extra_options": {"DefaultTensorType": TensorProto.FLOAT}}
+    proto = model([N("MatMul", ["x", w("a", 16, 16)], ["p"], "first"), N("Gelu", ["p"], ["g"], "gelu", domain="my"),
+                   N("MatMul", ["g", w("b", 16, 8)], ["y"], "last")], {"x": [4, 16]}, ["y"], w.made)
+    proto.opset_import.append(helper.make_opsetid("my", 1))
+    proto.functions.append(helper.make_function(
+        "my", "Gelu", ["v"], ["r"], [N("Relu", ["v"], ["r"])], [helper.make_opsetid("", 17)]))
+    source = str(tmp_path / "f.onnx")
+    del proto.graph.value_info[:]
+    onnx.save(proto, source)
+    assert_same(by_both(how, source, tmp_path, **arguments, **options))
+
+
 @pytest.mark.parametrize("quant_format", ["QDQ", "QOperator"])
 def test_beta_of_gemm(tmp_path, quant_format):
     """ONNX Runtime's tool divides the bias by beta where it has to multiply."""

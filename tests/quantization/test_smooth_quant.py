@@ -86,10 +86,12 @@ def test_quantized_models_come_nearer(tmp_path, before):
     assert found["smooth"] > found["plain"] + 6, found
 
 
-def test_new_nodes_stay_floats(tmp_path):
-    ours.quantize_static(layers("none"), tmp_path / "q.onnx", Reader(), extra_options={"SmoothQuant": True})
-    counts = contents(str(tmp_path / "q.onnx"))[0]
-    assert counts["", "Mul"] == 1
+@pytest.mark.parametrize(("before", "folding", "count"), [("none", True, 1), ("norm", True, 0), ("norm", False, 1)])
+def test_new_nodes_stay_floats(tmp_path, before, folding, count):
+    """Factors that no weight in front of the product takes, or may take, are nodes."""
+    ours.quantize_static(layers(before), tmp_path / "q.onnx", Reader(),
+                         extra_options={"SmoothQuant": True, "SmoothQuantFolding": folding})
+    assert contents(str(tmp_path / "q.onnx"))[0]["", "Mul"] == count
 
 
 def test_wrong_arguments(tmp_path):
