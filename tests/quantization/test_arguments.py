@@ -351,7 +351,8 @@ def extra_options():
     folder = pathlib.Path(inspect.getfile(importlib.import_module("onnxruntime.quantization"))).parent
     patterns = (r'extra_options\.get\(\s*"(\w+)"', r'"([A-Z]\w+)" (?:not )?in (?:self\.)?extra_options',
                 r'extra_options\["([A-Z]\w+)"\]', r'\("(Calib\w+)"')
-    return {key for path in folder.rglob("*.py") for pattern in patterns for key in re.findall(pattern, path.read_text())}
+    texts = [path.read_text() for path in folder.rglob("*.py")]
+    return {key for text in texts for pattern in patterns for key in re.findall(pattern, text)}
 
 
 def test_every_extra_option_is_tried():

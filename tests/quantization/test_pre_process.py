@@ -108,6 +108,17 @@ def test_shapes_follow_from_constants_that_are_nodes():
     assert found["ours"] == found["peer"]
 
 
+def test_symbols_that_exporters_make_up_for_outputs():
+    w, found = Weights(16), {}
+    proto = model([N("Gemm", ["x", w("w", 6, 5)], ["g"], "gemm"), N("Sigmoid", ["g"], ["y"], "sigmoid")],
+                  {"x": ["batch", 6]}, ["y"], w.made)
+    proto.graph.output[0].type.tensor_type.shape.dim[0].dim_param = "Sigmoidy_dim_0"
+    for name, library in (("ours", SymbolicShapeInference), ("peer", PeerInference)):
+        made = library.infer_shapes(proto, auto_merge=True)
+        found[name] = [dim.dim_param or dim.dim_value for dim in made.graph.output[0].type.tensor_type.shape.dim]
+    assert found["ours"] == found["peer"] == ["batch", 5]
+
+
 def test_pads_that_are_turned_around():
     """As torch.onnx writes them without folding: a matrix of constants, reversed and transposed."""
     w = Weights(15)

@@ -47,7 +47,10 @@ class SymbolicShapeInference:
         made.infer_types()
         _infer_from_folded(made)
         SymbolicShapeInference(int_max, auto_merge, guess_output_rank, verbose).complete(made)
-        return made.to_proto()
+        proto = made.to_proto()
+        for output in proto.graph.output:
+            _name_dimensions(output, made.graph.type_of(output.name))
+        return proto
 
     def complete(self, made):
         """Guesses what operators make that are not known, and infers again what follows; checks that all is known."""
@@ -92,6 +95,13 @@ def _infer_from_folded(made):
             if _is_known(known) and before is not None and before.dtype == known.dtype and not _is_known(before):
                 graph.set_type(name, known.dtype, known.shape)
     made.infer_types()
+
+
+def _name_dimensions(output, known):
+    """Exporters make up symbols for the dimensions of outputs: what follows from inputs stands for them."""
+    for dim, size in zip(output.type.tensor_type.shape.dim, (known and known.shape) or ()):
+        if dim.HasField("dim_param") and isinstance(size, str):
+            dim.dim_param = size
 
 
 def _is_known(known):
