@@ -13,14 +13,14 @@ import stat
 import subprocess
 import sys
 import tempfile
-from types import SimpleNamespace
+import types
 
 import numpy as np
 import onnx
 import onnx.parser
 import pytest
 from onnx import helper, numpy_helper
-from sardonyx.commands import __main__, comparison, quantize
+from sardonyx.commands import __main__, comparison, layers, page, quantize
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("SDX_BUILD", ROOT / "build/release"))
@@ -171,16 +171,33 @@ def test_a_network_becomes_integers_and_its_page_shows_the_layers(images, here):
     kinds = [node.op_type for node in onnx.load("net.int8.onnx").graph.node]
     assert kinds.count("DequantizeLinear") > 5
     text = pathlib.Path("page.html").read_text()
-    page = Page()
-    page.feed(text)
-    assert not page.open and not page.references and "url(" not in text
+    read = Page()
+    read.feed(text)
+    assert not read.open and not read.references and "url(" not in text
     assert set(re.findall(r"https?://[^\"']*", text)) <= {"http://www.w3.org/2000/svg"}
-    joined = " ".join(page.texts)
+    joined = " ".join(read.texts)
     for words in ("Signal to noise through the model", "All layers", "/Conv_0", "What was tried", "histogram"):
         assert words in joined
     histograms = json.loads(re.search(r'id="histograms">(.*?)</script>', text).group(1))
     assert len(histograms) == 4 and all(abs(sum(one["bars"]) - 1) < 0.01 for one in histograms.values())
     assert sorted(path.name for path in here.iterdir()) == ["net.int8.onnx", "net.onnx", "page.html", "photos"]
+
+
+def test_the_page_lists_as_fast_what_saves_time():
+    made = [layers.Layer(f"layer{at}", "Conv", "y", True, float_ms=0.05, integer_ms=0.05 - gain)
+            for at, gain in enumerate((-0.01, 0.02, 0.0, 0.01))]
+    text = page._gain(types.SimpleNamespace(layers=made))
+    assert re.findall("layer[0-9]", text) == ["layer1", "layer3"]
+    assert re.findall("width:([0-9]+)px", text) == ["90", "45"]
+    assert "No layer takes less time" in page._gain(types.SimpleNamespace(layers=made[:1]))
+
+
+def test_the_page_leaves_out_columns_that_say_nothing():
+    made = layers.Layer("conv", "Conv", "y", True, sqnr=30.0)
+    known = types.SimpleNamespace(of={"y": [np.ones(4)]})
+    text = page._all_layers(types.SimpleNamespace(layers=[made], workshop=types.SimpleNamespace(histograms=known)))
+    assert re.findall("<th>(.*?)</th>", text) == ["", "layer", "operator", "computes with", "SQNR", "histogram"]
+    assert text.count("<td") == 6
 
 
 def test_images_are_those_of_run(images, here):
@@ -346,14 +363,14 @@ def test_a_model_that_ends_the_process_of_onnx_runtime(texts, here, monkeypatch)
 
 @pytest.mark.parametrize("is_half", [True, False])
 def test_notes_say_what_the_numbers_say(is_half):
-    accuracy, peer = (SimpleNamespace(sqnr=sqnr, not_finite=[], other_shapes=[]) for sqnr in (60.0, 50.0))
+    accuracy, peer = (types.SimpleNamespace(sqnr=sqnr, not_finite=[], other_shapes=[]) for sqnr in (60.0, 50.0))
     result = comparison.Comparison(comparison.Side(100, 1.0), comparison.Side(120, 2.0), accuracy, peer)
-    comparison._note(result, accuracy, is_half)
+    comparison._note(result, accuracy, is_half, not is_half)
     slower, lower = result.notes
     assert "smaller" not in slower and ("integers" in slower) != is_half
     assert ("8-bit" in lower) != is_half and "50.0 dB" in lower
     result.after.size, result.notes = 80, []
-    comparison._note(result, accuracy, is_half)
+    comparison._note(result, accuracy, is_half, not is_half)
     assert result.notes[0].endswith("; it is smaller all the same")
 
 

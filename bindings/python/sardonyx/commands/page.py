@@ -11,6 +11,7 @@ from sardonyx.commands.terminal import byte_text, decibel_text, noise_text, shar
 
 _BARS = 64  # of a histogram
 _CHART = (960, 220)
+_LEAST_GAIN = 0.0005  # ms, below what the table shows
 
 
 def write(path, work):
@@ -136,7 +137,7 @@ def _chart(work):
 
 def _bar(share, most, colour="#e2553d"):
     width = 0 if not most or not math.isfinite(share) else 90 * max(share, 0) / most
-    return f'<span class="bar" style="width:{width:.0f}px;background:{colour}"></span>'
+    return f'<span class="track"><span class="bar" style="width:{width:.0f}px;background:{colour}"></span></span>'
 
 
 def _cost(work):
@@ -158,7 +159,11 @@ def _gain(work):
                    key=lambda one: -one.gain_ms)
     if not gains:
         return ""
-    most = max(gains[0].gain_ms, 0)
+    gains = [one for one in gains if one.gain_ms >= _LEAST_GAIN]
+    if not gains:
+        return ("<h2>Layers that bring most speed</h2>\n<p class=\"note\">No layer takes less time in integers here."
+                "</p>\n")
+    most = gains[0].gain_ms
     rows = [("", [_cell(one.name), _cell(one.op_type), _cell(one.float_ms, f"{one.float_ms:.3f}"),
                   _cell(one.integer_ms, f"{one.integer_ms:.3f}"),
                   _cell(one.gain_ms, f"{one.gain_ms:.3f}").replace("</td>",
@@ -183,10 +188,19 @@ def _all_layers(work):
             _cell(one.float_ms, _or_none(one.float_ms, lambda value: f"{value:.3f}")),
             _cell(one.integer_ms, _or_none(one.integer_ms, lambda value: f"{value:.3f}")),
             _cell(one.part_of)]))
+    heads = ["", "layer", "operator", "computes with", "SQNR", "adds noise", "SQNR of weights", "lowest", "highest",
+             "histogram", "float ms", "integer ms", "timed with"]
+    empty = [at for at in range(1, len(heads)) if all(_says_nothing(cells[at]) for _, cells in rows)]
+
+    def told(row):
+        return [one for at, one in enumerate(row) if at not in empty]
     return ("<h2>All layers</h2>\n<p class=\"note\">Click a column's head to sort. Ranges and histograms are those of "
-            "a layer's output on the data; blue lines mark the range that integers cover.</p>\n" + _table(
-                ["", "layer", "operator", "computes with", "SQNR", "adds noise", "SQNR of weights", "lowest", "highest",
-                 "histogram", "float ms", "integer ms", "timed with"], rows, "second"))
+            "a layer's output on the data; blue lines mark the range that integers cover.</p>\n"
+            + _table(told(heads), [(attributes, told(cells)) for attributes, cells in rows], "second"))
+
+
+def _says_nothing(cell):
+    return cell.count("<") == 2 and cell.endswith("></td>")
 
 
 def _or_none(value, text):

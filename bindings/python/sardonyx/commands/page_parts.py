@@ -12,7 +12,9 @@ td:first-child:not(.n), table.second td:nth-child(2) { white-space: normal; over
   max-width: 34em; }
 .scroll { overflow: auto; max-height: 80vh; border: 1px solid #ddd; max-width: max-content; }
 svg text { font: 11px system-ui, sans-serif; } svg.chart { max-width: 100%; height: auto; }
-.bar { display: inline-block; height: 10px; background: #e2553d; vertical-align: middle; margin-left: 6px; }
+.track { display: inline-block; width: 90px; text-align: left; margin-left: 6px; }
+.bar { display: inline-block; height: 10px; background: #e2553d; vertical-align: middle; }
+table.second td:nth-child(2) { min-width: 16em; } table.second th { white-space: normal; vertical-align: bottom; }
 .tiles { display: flex; flex-wrap: wrap; gap: 12px; }
 .tile { border: 1px solid #ddd; border-radius: 6px; padding: 8px 14px; min-width: 9em; }
 .big { font-size: 1.7em; font-weight: 600; }
