@@ -104,7 +104,7 @@ def measure(shape, bits, prompt, options, engines):
         for engine in engines:
             rows.append({"model": shape.name, "bits": bits, "prompt": prompt, "steps": options.steps,
                          "engine": engine.name, "threads": options.threads, "cache": options.cache,
-                         "peak_mb": engine.ask(peak=True)["peak_mb"]})
+                         "filled": options.filled, "peak_mb": engine.ask(peak=True)["peak_mb"]})
     finally:
         for engine in started:
             engine.stop()
@@ -162,10 +162,10 @@ def parse():
 
 def keep(path, rows):
     """The rows of the file with those of this run in the place of older ones."""
-    key = ("model", "bits", "prompt", "engine", "threads", "cache")
+    key = ("model", "bits", "prompt", "engine", "threads", "cache", "filled")
     path = pathlib.Path(path)
     known = json.loads(path.read_text())["rows"] if path.exists() else []
-    kept = {tuple(row[name] for name in key): row for row in known + rows}
+    kept = {tuple(row.get(name) for name in key): row for row in known + rows}
     return list(kept.values())
 
 

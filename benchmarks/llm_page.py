@@ -22,9 +22,9 @@ def machine_text(rate, threads):
 
 def cells(row, rows, rate):
     """The texts of a line; `rows` are those of all engines."""
-    same = ("model", "bits", "prompt", "threads", "cache")
+    same = ("model", "bits", "prompt", "threads", "cache", "filled")
     peer = next((other["later_ms"] for other in rows if other["engine"] == "llama_cpp"
-                 and all(other[key] == row[key] for key in same)), None)
+                 and all(other.get(key) == row.get(key) for key in same)), None)
     cache = "" if row["cache"] == "growing" else f" ({row['cache']})"
     return [row["model"], row["bits"], str(row["prompt"]), NAMES[row["engine"]] + cache,
             *(f"{row[kind]:.0f}" if row[kind] else "" for kind in ("first_prompt_rate", "later_prompt_rate")),
@@ -73,7 +73,7 @@ def groups(rows):
     """Rows of the same model, form of weights and cache, which have several prompts."""
     found = {}
     for row in rows:
-        found.setdefault((row["model"], row["bits"], row["cache"]), []).append(row)
+        found.setdefault((row["model"], row["bits"], row["cache"], row.get("filled")), []).append(row)
     return [group for group in found.values() if len({row["prompt"] for row in group}) > 1]
 
 
