@@ -2,10 +2,11 @@
 // small product for each step.
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <optional>
+#include <span>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 #include "kernels/gemm/tile_f32.h"
 #include "ops/cost_context.h"
@@ -61,7 +62,9 @@ class Runner {
     bias_at_ = io_.template Add<T>(static_cast<std::size_t>(all));
     const int threads = c.parallel().ThreadCount();
     gemm_bytes_ = (ScratchOfProducts(threads) + 63) / 64 * 64;
-    gemm_at_ = io_.Add(CheckedMul(gemm_bytes_, static_cast<std::size_t>(std::max(2, threads)), "scratch"));
+    const auto slots = static_cast<std::size_t>(std::max(2, threads));
+    gemm_at_ = io_.Add(CheckedMul(gemm_bytes_, slots, "scratch"));
+    works_at_ = io_.template Add<Work>(slots);
   }
 
   void Run() {
@@ -113,17 +116,19 @@ class Runner {
   struct Offsets {
     std::size_t input_gates, recurrent, h, new_h, c, reset;
   };
-  // What one direction computes in.
-  struct Memory {
-    T *input_gates, *recurrent, *h, *new_h, *c, *reset;
-    std::byte* gemm;
-  };
   // What one thread computes of each step: some units of some sequences.
   struct Work {
     std::int64_t unit, row;    // the first ones; the unit begins a block
     Product<T> first, second;  // as RecurrentProduct and HiddenProduct
     CellStep<T> cell;
     std::byte* scratch;
+  };
+  static_assert(std::is_trivially_destructible_v<Product<T>> && std::is_trivially_destructible_v<CellStep<T>>);
+  // What one direction computes in.
+  struct Memory {
+    T *input_gates, *recurrent, *h, *new_h, *c, *reset;
+    std::byte* gemm;
+    Work* works;  // room for one of each thread
   };
   Memory MemoryOf(std::int64_t slot) const {
     const Offsets& at = at_[slot];
@@ -134,7 +139,8 @@ class Runner {
             io_.template At<T>(at.new_h),
             io_.template At<T>(at.c),
             io_.template At<T>(at.reset),
-            gemm};
+            gemm,
+            io_.template At<Work>(works_at_) + slot};
   }
 
   std::int64_t StepWork() const { return std::max(s_.batch, kLeastRows) * s_.gates * s_.hidden * s_.hidden; }
@@ -182,28 +188,27 @@ class Runner {
   }
   // The works of a step for this many threads. Each has more rows than make another kernel of few rows, so that the
   // bits do not depend on the number of threads; unless W and R are packed, one work has all units.
-  std::vector<Work> Divide(std::int64_t d, const Memory& memory, std::int64_t threads) const {
+  std::span<Work> Divide(std::int64_t d, const Memory& memory, std::int64_t threads) const {
     constexpr std::int64_t kRows = 16;
     const std::int64_t blocks = std::max<std::int64_t>(1, s_.hidden / s_.block);
     const std::int64_t across = std::min(threads, blocks);
     const std::int64_t down = std::clamp<std::int64_t>(s_.batch / kRows, 1, threads / across);
-    std::vector<Work> works;
-    works.reserve(static_cast<std::size_t>(across * down));
+    std::size_t count = 0;
     for (std::int64_t x = 0; x < across; ++x) {
       const std::int64_t unit = blocks * x / across * s_.block;
       const std::int64_t end = x + 1 == across ? s_.hidden : blocks * (x + 1) / across * s_.block;
       for (std::int64_t y = 0; y < down; ++y) {
         const std::int64_t row = s_.batch * y / down, rows = s_.batch * (y + 1) / down - row;
         Work work = {unit, row, RecurrentProduct(d), HiddenProduct(d), MakeStep(d, unit, end - unit), memory.gemm};
-        if (memory.gemm != nullptr) work.scratch += works.size() * gemm_bytes_;
+        if (memory.gemm != nullptr) work.scratch += count * gemm_bytes_;
         work.first.c = memory.recurrent;
         work.second.c = memory.recurrent + s_.batch * s_.hidden * state_.FirstGates();
         Cut(work.first, work, rows, state_.FirstGates());
         Cut(work.second, work, rows, 1);
-        works.push_back(work);
+        std::construct_at(memory.works + count++, work);
       }
     }
-    return works;
+    return {memory.works, count};
   }
   // The rows and columns of a work, of a product that has `gates` columns for each unit.
   static void Cut(Product<T>& p, const Work& work, std::int64_t rows, std::int64_t gates) {
@@ -338,7 +343,7 @@ class Runner {
     LoadState(kH, d, memory.h);
     if (state_.cell == CellKind::kLstm) LoadState(kC, d, memory.c);
     if (state_.TwoProducts()) std::fill_n(memory.reset, s_.batch * s_.hidden, T(0));
-    std::vector<Work> works = Divide(d, memory, parallel.ThreadCount());
+    const std::span<Work> works = Divide(d, memory, parallel.ThreadCount());
     for (std::int64_t step = 0; step < s_.seq; ++step) {
       if (state_.quantized) MultiplyHidden(d, reverse, step, memory, parallel);
       if (state_.TwoProducts()) {
@@ -367,7 +372,7 @@ class Runner {
 
   // One work may use threads itself, several have one each.
   template <typename Run>
-  static void ForEachWork(std::vector<Work>& works, Parallel& parallel, Run run) {
+  static void ForEachWork(std::span<Work> works, Parallel& parallel, Run run) {
     if (works.size() == 1) return run(works[0], parallel);
     parallel.For(static_cast<std::int64_t>(works.size()), 1, [&](std::int64_t begin, std::int64_t end) {
       Serial serial;
@@ -425,7 +430,7 @@ class Runner {
   bool both_at_once_ = false;
   bool direct_ = false;  // a few rows times whole panels: sums go where they are wanted, with no plan for each step
   std::array<Offsets, 2> at_ = {};
-  std::size_t bias_at_, gemm_at_, gemm_bytes_;
+  std::size_t bias_at_, gemm_at_, works_at_, gemm_bytes_;
 };
 
 template <typename T>
