@@ -11,6 +11,7 @@
 #include <limits>
 
 #include "kernels/attention/attention_rows.h"
+#include "kernels/attention/past_copy.h"
 #include "kernels/gemm/tile_f32.h"
 
 namespace sardonyx::kernels {
@@ -23,7 +24,6 @@ constexpr int64_t kChunkRows = 448;       // rows of one unit: their results sta
 constexpr int64_t kSerialWork = 1 << 17;  // multiplications below which threads cost more than they give
 constexpr int64_t kMaxTileRows = 16;
 constexpr float kMasked = -1e38f;  // biases below this are masks: exporters write -infinity or the lowest float
-constexpr int64_t kFewKeys = 32;   // keys that stay in the first cache level for all of a few rows
 
 int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 int64_t RoundUp(int64_t a, int64_t b) { return CeilDiv(a, b) * b; }
@@ -65,7 +65,9 @@ class Attention {
         rows_(args.rows != nullptr ? *args.rows : AttentionRows()),
         group_(args.kv_heads > 0 ? args.heads / args.kv_heads : 0),
         unit_rows_(group_ * args.queries),
-        few_(!args.same_rows && unit_rows_ <= kFewQueries) {
+        few_(!args.same_rows && unit_rows_ <= kFewQueries),
+        past_k_(args, args.past_k, args.k_strides, args.size),
+        past_v_(args, args.past_v, args.v_strides, args.value_size) {
     block_ = std::min(kKeyBlock, std::max<int64_t>(1, a_.keys));
     score_stride_ = RoundUp(block_, 2 * tiles_.columns) + 16;  // a whole number of lines, no power of two
     value_stride_ = RoundUp(std::max<int64_t>(1, a_.value_size), 16);
@@ -78,7 +80,9 @@ class Attention {
   }
 
   void Run(Parallel& parallel, float* scratch) {
-    if (units_ == 0 || a_.value_size == 0) return;
+    const bool any = units_ > 0 && a_.value_size > 0;
+    if (!few_ || !any) past_k_.CopyAll(parallel), past_v_.CopyAll(parallel);
+    if (!any) return;
     parts_ = scratch + slots_ * slot_floats_;
     const auto run = [&](int64_t begin, int64_t end) {
       for (int64_t slot = begin; slot < end; ++slot) {
@@ -86,6 +90,7 @@ class Attention {
           few_ ? RunFew(u, scratch + slot * slot_floats_) : RunMany(u, scratch + slot * slot_floats_);
         }
       }
+      if (few_) past_k_.Finish(), past_v_.Finish();
     };
     slots_ == 1 ? run(0, 1) : parallel.For(slots_, 1, run);
     if (few_ && blocks_ > 1) Join();
@@ -235,6 +240,12 @@ class Attention {
       a_.to_floats(stored, at + i * s.row, static_cast<std::size_t>(width), room + i * width);
     return {room, width};
   }
+  // The same of rows that lie in the past still, not where a_.k or a_.v is.
+  Rows PastRowsOf(const PastCopy& past, int64_t width, int64_t b, int64_t kv, int64_t j, int64_t count,
+                  float* room) const {
+    const void* from = past.from();
+    return RowsOf(static_cast<const float*>(from), from, past.strides(), width, b, kv, j, count, room);
+  }
   Rows Keys(int64_t b, int64_t kv, int64_t j, int64_t count, float* room) const {
     return RowsOf(a_.k, a_.stored_k, a_.k_strides, a_.size, b, kv, j, count, room);
   }
@@ -284,9 +295,9 @@ class Attention {
     // What no row sees is not read, unless somebody wants its scores.
     Range seen = SeenByRows(group, 0, unit_rows_, k0, count);
     seen.first -= seen.first % kFewKeys;  // whole pairs of vectors from here on: the row kernels write whole ones
-    for (int64_t j = seen.first; j < seen.end; j += kFewKeys) {
-      const int64_t step = std::min(kFewKeys, seen.end - j);
-      const Rows keys = Keys(b, kv, k0 + j, step, room);
+    past_k_.Through(b, kv, k0, count, seen.first, seen.end, [&](int64_t j, int64_t step, bool past) {
+      const Rows keys =
+          past ? PastRowsOf(past_k_, a_.size, b, kv, k0 + j, step, room) : Keys(b, kv, k0 + j, step, room);
       ForRowGroups([&](int64_t r, FewArgs* f) {
         f->keys = step, f->size = a_.size;
         f->q = q + r * q_stride_, f->q_stride = q_stride_;
@@ -295,7 +306,7 @@ class Attention {
         f->y = scores + r * score_stride_ + j, f->y_stride = score_stride_;
         rows_.few_scores(*f);
       });
-    }
+    });
     RowState states[kFewQueries];
     for (int64_t r = 0; r < unit_rows_; ++r) {
       const RowAt at = At(group, r);
@@ -305,9 +316,9 @@ class Attention {
     }
     seen = Weighing(scores, score_stride_, unit_rows_, seen);
     seen.first -= seen.first % kFewKeys;
-    for (int64_t j = seen.first; j < seen.end; j += kFewKeys) {
-      const int64_t step = std::min(kFewKeys, seen.end - j);
-      const Rows values = ValuesAt(b, kv, k0 + j, step, room);
+    past_v_.Through(b, kv, k0, count, seen.first, seen.end, [&](int64_t j, int64_t step, bool past) {
+      const Rows values =
+          past ? PastRowsOf(past_v_, a_.value_size, b, kv, k0 + j, step, room) : ValuesAt(b, kv, k0 + j, step, room);
       ForRowGroups([&](int64_t r, FewArgs* f) {
         f->keys = step, f->size = a_.value_size;
         f->q = scores + r * score_stride_ + j, f->q_stride = score_stride_;
@@ -316,7 +327,7 @@ class Attention {
         f->y = sums + r * value_stride_, f->y_stride = value_stride_;
         rows_.few_values(*f);
       });
-    }
+    });
     for (int64_t r = 0; r < unit_rows_; ++r) {
       if (blocks_ == 1) {
         Finish(b, At(group, r), states[r], sums + r * value_stride_);
@@ -453,6 +464,7 @@ class Attention {
   const AttentionRowsSet& rows_;
   int64_t group_, unit_rows_;
   bool few_;
+  PastCopy past_k_, past_v_;
   int64_t block_ = 0, blocks_ = 1, chunks_ = 1, units_ = 0, slots_ = 1;
   int64_t score_stride_ = 0, value_stride_ = 0, q_stride_ = 0, packed_k_ = 0, packed_v_ = 0;
   int64_t slot_floats_ = 0, part_floats_ = 0;

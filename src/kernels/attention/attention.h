@@ -36,6 +36,13 @@ struct ScoreBias {
 // Which scores are stored where somebody asks for them.
 enum class ScoreStage : std::uint8_t { kRaw, kCapped, kBiased, kSoftmax };
 
+// Keys or values of an earlier call, which are copied to where this call's are.
+struct PastRows {
+  const void* from = nullptr;  // null: nothing is copied
+  void* to = nullptr;          // k or stored_k, v or stored_v
+  HeadStrides strides;         // of `from`; there and at `to` the rows of a head lie one behind the other
+};
+
 struct AttentionF32Args {
   std::int64_t batch = 0;
   std::int64_t heads = 0;     // of the queries
@@ -55,6 +62,13 @@ struct AttentionF32Args {
   ToFloatsFn* to_floats = nullptr;
   const void* stored_k = nullptr;
   const void* stored_v = nullptr;
+
+  // The first pasts[b] (null: `past`) keys and values of batch b come from here: few queries copy them beside their
+  // use, so that they are read from memory once. The others are in their place already.
+  PastRows past_k, past_v;
+  std::int64_t past = 0;
+  const std::int64_t* pasts = nullptr;
+  std::size_t element_bytes = sizeof(float);  // of keys and values as they are stored
 
   float scale = 1;
   float cap = 0;  // 0: none; else scores become cap * tanh(score / cap)

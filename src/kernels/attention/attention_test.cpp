@@ -3,8 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
+#include <string>
 
 #include "kernels/attention/attention_rows.h"
 #include "kernels/gemm/kernel_test.h"
@@ -435,6 +438,110 @@ TEST(AttentionF32, ReadsKeysAndValuesAsTheyAreStored) {
       }
     }
   }
+}
+
+// Keys or values where attention reads them, `shift` elements behind a line of memory: the new rows at first, and those
+// of the past elsewhere, in memory for more rows than are needed.
+template <typename T>
+struct SplitCache {
+  SplitCache(const std::vector<T>& whole, const Case& c, int64_t width, const std::vector<int64_t>& pasts,
+             std::size_t behind)
+      : past(behind + static_cast<std::size_t>(c.batch * c.kv_heads * (c.keys + 3) * width), T{9}),
+        present(2 * behind + whole.size(), T{7}),
+        shift(behind) {
+    strides = {c.kv_heads * (c.keys + 3) * width, (c.keys + 3) * width, width};
+    for (int64_t i = 0; i < c.batch * c.kv_heads; ++i) {
+      const int64_t old = pasts[static_cast<std::size_t>(i / c.kv_heads)] * width, head = i * c.keys * width;
+      std::copy_n(whole.data() + head, old, past.data() + shift + i * strides.head);
+      std::copy_n(whole.data() + head + old, c.keys * width - old, present.data() + shift + head + old);
+    }
+  }
+
+  PastRows rows() { return {past.data() + shift, present.data() + shift, strides}; }
+  // Whether all rows are there, and nothing else was written.
+  bool IsWhole(const std::vector<T>& whole) const {
+    const auto edge = [](T x) { return x == T{7}; };
+    return std::memcmp(present.data() + shift, whole.data(), whole.size() * sizeof(T)) == 0 &&
+           std::all_of(present.begin(), present.begin() + static_cast<std::ptrdiff_t>(shift), edge) &&
+           std::all_of(present.end() - static_cast<std::ptrdiff_t>(shift), present.end(), edge);
+  }
+
+  std::vector<T> past, present;
+  std::size_t shift;
+  HeadStrides strides;
+};
+
+// y has the same bits as with all rows in their place, which they are afterwards. The longest pasts are streamed.
+template <typename T>
+void ExpectPastsCopied(const Case& c) {
+  constexpr bool floats = sizeof(T) == sizeof(float);
+  Problem p = Make(c, 41);
+  AttentionF32Args& whole = p.args;
+  std::vector<T> k(p.k.size()), v(p.v.size());
+  if constexpr (floats) {
+    k = p.k, v = p.v;
+  } else {
+    FromFloats(DType::kFloat16)(p.k.data(), k.size(), k.data(), 0);
+    FromFloats(DType::kFloat16)(p.v.data(), v.size(), v.data(), 0);
+    whole.to_floats = ToFloats(DType::kFloat16), whole.element_bytes = sizeof(T);
+  }
+  const auto place = [&](AttentionF32Args* a, const void* keys, const void* values) {
+    a->k = floats ? static_cast<const float*>(keys) : nullptr;
+    a->v = floats ? static_cast<const float*>(values) : nullptr;
+    a->stored_k = keys, a->stored_v = values;
+  };
+  place(&whole, k.data(), v.data());
+  const auto run = [](const AttentionF32Args& a) {
+    ThreeInTurn three;
+    Scratch scratch(AttentionF32ScratchBytes(a, three.ThreadCount()));
+    AttentionF32(a, three, scratch.data());
+  };
+  ForEachIsa(p, [&](std::string_view isa) {
+    run(whole);
+    for (const std::size_t shift : {0, 1, 5}) {
+      const std::vector<int64_t> pasts = {c.keys - c.queries, std::max<int64_t>(0, c.keys - c.queries - 45)};
+      SplitCache<T> keys(k, c, c.size, pasts, shift), values(v, c, c.value_size, pasts, shift);
+      AttentionF32Args split = whole;
+      std::vector<float> y(p.y.size(), -99);
+      split.y = y.data();
+      split.past_k = keys.rows(), split.past_v = values.rows(), split.pasts = pasts.data();
+      place(&split, split.past_k.to, split.past_v.to);
+      run(split);
+      const std::string what = std::string(isa) + ", queries " + std::to_string(c.queries) + ", keys " +
+                               std::to_string(c.keys) + ", window " + std::to_string(c.left) + ", shift " +
+                               std::to_string(shift) + ", bytes " + std::to_string(sizeof(T));
+      EXPECT_EQ(y, p.y) << what;
+      EXPECT_TRUE(keys.IsWhole(k)) << what;
+      EXPECT_TRUE(values.IsWhole(v)) << what;
+    }
+  });
+}
+
+TEST(AttentionF32, CopiesAPastBesideItsUse) {
+  for (const int64_t queries : {1, 3, 20}) {  // the last are too many to copy beside their use
+    for (const int64_t keys : {20, 33, 517, 2817}) {
+      for (const int64_t left : {-1, 70}) {
+        const Case c{.batch = 2,
+                     .heads = 6,
+                     .kv_heads = 2,
+                     .queries = queries,
+                     .keys = keys,
+                     .size = 52,
+                     .value_size = 44,
+                     .causal = true,
+                     .left = left,
+                     .bias = left < 0,
+                     .ranges = true};
+        ExpectPastsCopied<float>(c);
+        ExpectPastsCopied<std::uint16_t>(c);
+      }
+    }
+  }
+}
+
+TEST(AttentionF32, CopiesAPastWithoutQueriesOrValues) {
+  for (const Case& c : {Case{.batch = 2, .queries = 0, .keys = 9}, Case{.batch = 2, .keys = 9, .value_size = 0}})
+    ExpectPastsCopied<float>(c);
 }
 
 TEST(AttentionF32, TakesEmptyTensors) {

@@ -31,12 +31,19 @@ void CachedAttention::Plan(Operands& io, int threads) {
 }
 
 const float* CachedAttention::Gather(const float* from, const Heads& source, const float* bias, const float* past_data,
-                                     float* to, Parallel& parallel) const {
+                                     float* to, kernels::PastRows* rows, Parallel& parallel) {
   const Heads target = BlocksOfHeads(source.batch, source.heads, cache_rows, source.size);
   if (past_rows > 0 && past_data != nullptr && past_data != to) {
     Heads old = BlocksOfHeads(source.batch, source.heads, past_rows, source.size);
-    old.sequence = std::min(past_rows, cache_rows);  // what is behind the past stays in the cache, too
-    CopyHeads(past_data, old, nullptr, to, target, 0, parallel);
+    const std::int64_t kept = std::min(past_rows, cache_rows);  // what is behind the past stays in the cache, too
+    std::int64_t first = 0;
+    if (beam_table == nullptr) {  // the kernel copies the past beside its use
+      args.past = std::min(past, kept);
+      *rows = {past_data, to, old.strides};
+      first = std::min(past + source.sequence, kept);
+    }
+    old.sequence = kept - first;
+    if (old.sequence > 0) CopyHeads(past_data + first * source.size, old, nullptr, to, target, first, parallel);
   }
   CopyHeads(from, source, bias, to, target, past, parallel);
   return to;
@@ -72,12 +79,13 @@ void CachedAttention::Run(Operands& io, const AttentionData& data, Parallel& par
   }
   if (gather_k || bias_kv) {
     float* to = present_k ? data.present_k : io.At<float>(k_at_);
-    args.k = Gather(data.k, k, bias_kv ? data.bias + hidden : nullptr, data.past_k, to, parallel);
+    args.k = Gather(data.k, k, bias_kv ? data.bias + hidden : nullptr, data.past_k, to, &args.past_k, parallel);
     args.k_strides = BlocksOfHeads(k.batch, k.heads, cache_rows, k.size).strides;
   }
   if (gather_v || bias_kv) {
     float* to = present_v ? data.present_v : io.At<float>(v_at_);
-    args.v = Gather(data.v, v, bias_kv ? data.bias + hidden + kv_hidden : nullptr, data.past_v, to, parallel);
+    args.v =
+        Gather(data.v, v, bias_kv ? data.bias + hidden + kv_hidden : nullptr, data.past_v, to, &args.past_v, parallel);
     args.v_strides = BlocksOfHeads(v.batch, v.heads, cache_rows, v.size).strides;
   }
   if (beam_table != nullptr && gather_k && gather_v) {

@@ -38,7 +38,7 @@ class CachedAttention {
 
  private:
   const float* Gather(const float* from, const Heads& source, const float* bias, const float* past_data, float* to,
-                      Parallel& parallel) const;
+                      kernels::PastRows* rows, Parallel& parallel);
   const float* FollowBeams(const float* from, const Heads& source, float* to) const;
 
   std::size_t q_at_ = 0, k_at_ = 0, v_at_ = 0, scratch_at_ = 0, beam_k_at_ = 0, beam_v_at_ = 0;

@@ -78,6 +78,7 @@ class GroupQuery {
     SetArguments();
     if (halves) {
       args_.to_floats = kernels::ToFloats(c_.Output(kPresentK).dtype);
+      args_.element_bytes = sizeof(std::uint16_t);
       args_.stored_k = c_.Output(kPresentK).data, args_.stored_v = c_.Output(kPresentV).data;
     }
     const auto floats = [](std::int64_t count) { return static_cast<std::size_t>(count); };
@@ -265,14 +266,14 @@ class GroupQuery {
       const Heads rows = BlocksOfHeads(n_.batch, state_.kv_heads, n_.queries, n_.size);
       Place(news.k, news.heads, io.In<float>(kKNorm), true, keys, rows, false, io);
       Place(news.v, news.heads, nullptr, false, values, rows, false, io);
-      CopyPasts(HalvesOf(kPastK), static_cast<std::uint16_t*>(c_.Output(kPresentK).data), HalvesOf(kPastV),
+      TakePasts(HalvesOf(kPastK), static_cast<std::uint16_t*>(c_.Output(kPresentK).data), HalvesOf(kPastV),
                 static_cast<std::uint16_t*>(c_.Output(kPresentV).data), store);
       StoreHalves(kPresentK, keys, store);
       return StoreHalves(kPresentV, values, store);
     }
     const bool integers = state_.cache_bits != 0;
     if (!integers) {
-      CopyPasts(io.In<float>(kPastK), keys, io.In<float>(kPastV), values, store);
+      TakePasts(io.In<float>(kPastK), keys, io.In<float>(kPastV), values, store);
     }
     Place(news.k, news.heads, io.In<float>(kKNorm), true, keys, store, true, io);
     Place(news.v, news.heads, nullptr, false, values, store, true, io);
@@ -282,24 +283,26 @@ class GroupQuery {
     }
   }
 
-  // Rows of the past of keys and values, and zeros behind the new rows.
+  // Leaves the rows of the past to the kernel, which copies them beside their use, and writes zeros behind the new
+  // rows.
   template <typename T>
-  void CopyPasts(const T* past_k, T* keys, const T* past_v, T* values, const Heads& store) const {
-    if (past_k == keys && past_v == values) return;
+  void TakePasts(const T* past_k, T* keys, const T* past_v, T* values, const Heads& store) {
+    const kernels::HeadStrides strides = BlocksOfHeads(n_.batch, state_.kv_heads, n_.past_rows, n_.size).strides;
+    args_.pasts = args_.positions;
+    if (past_k != keys) args_.past_k = {past_k, keys, strides};
+    if (past_v != values) args_.past_v = {past_v, values, strides};
+    std::int64_t shortest = n_.rows;
+    for (std::int64_t b = 0; b < n_.batch; ++b) shortest = std::min(shortest, CachedRows(b) + n_.queries);
+    if (shortest == n_.rows || (past_k == keys && past_v == values)) return;
     const std::int64_t heads = n_.batch * state_.kv_heads;
     c_.parallel().For(2 * heads, 1, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t i = begin; i < end; ++i)
-        i < heads ? CopyPast(past_k, keys, i, store) : CopyPast(past_v, values, i - heads, store);
+      for (std::int64_t i = begin; i < end; ++i) {
+        T* to = i < heads ? keys : values;
+        if (to == (i < heads ? past_k : past_v)) continue;
+        const std::int64_t b = i % heads / state_.kv_heads, first = CachedRows(b) + n_.queries;
+        std::fill_n(to + store.Offset(b, i % state_.kv_heads, first), (n_.rows - first) * n_.size, T{});
+      }
     });
-  }
-  // Of head i of the batch.
-  template <typename T>
-  void CopyPast(const T* past, T* to, std::int64_t i, const Heads& store) const {
-    if (past == to) return;
-    const std::int64_t b = i / state_.kv_heads, rows = CachedRows(b);
-    T* head = to + store.Offset(b, i % state_.kv_heads);
-    if (past != nullptr) std::copy_n(past + i * n_.past_rows * n_.size, rows * n_.size, head);
-    std::fill_n(head + (rows + n_.queries) * n_.size, (n_.rows - rows - n_.queries) * n_.size, T{});
   }
 
   const std::uint16_t* HalvesOf(std::size_t past) const {
