@@ -162,13 +162,14 @@ class WeightPacker {
     auto* sums = reinterpret_cast<uint32_t*>(packed_ + layout_.sums);
     auto* out = reinterpret_cast<std::int16_t*>(packed_ + layout_.panels);
     const auto* zeros = Terms(packed_, layout_.zeros);
+    const int64_t rows = s_.kernel[0] * s_.kernel[1];
     std::memset(out, 0, DepthwiseInt8PackedBytes(s_.out_channels, taps_));
     for (int64_t m = 0; m < s_.out_channels; ++m) {
       const int zero = static_cast<int>(zeros[m]) + t_.BShift(w_.w_signed);
       int sum = 0;
       for (int64_t tap = 0; tap < taps_; ++tap) {
         const int value = ValueAt(w_.w, m * taps_ + tap, w_.w_signed) - zero;
-        out[DepthwiseInt8Index(taps_, tap, m)] = static_cast<std::int16_t>(value);
+        out[DepthwiseInt8Index(rows, s_.kernel[2], tap, m)] = static_cast<std::int16_t>(value);
         sum += value;
       }
       sums[m] = static_cast<uint32_t>(sum);
@@ -212,14 +213,17 @@ struct Input {
     lead = s.pad_begin;
     channels = s.in_channels;
     value_bytes = t.ValueBytes();
-    if (t.clipped != nullptr && !packed.depthwise) {  // clipping reads the image as it is
+    if (packed.depthwise) {  // copies rows itself
+      in_place = true;
+      return;
+    }
+    if (t.clipped != nullptr) {  // clipping reads the image as it is
       in_place = !IsFirst(s.in_layout);
       size = s.in, lead = {0, 0, 0};
       return;
     }
     in_place = t.bytes && !args.x_signed && !IsFirst(s.in_layout) && s.pad_begin == Index3{0, 0, 0} &&
-               size[0] <= s.in[0] && size[1] <= s.in[1] && size[2] <= s.in[2] &&
-               (packed.depthwise || packed.k % t.GroupValues() == 0);
+               size[0] <= s.in[0] && size[1] <= s.in[1] && size[2] <= s.in[2] && packed.k % t.GroupValues() == 0;
     if (in_place) size = s.in;
   }
   Index3 Pitch() const {  // bytes
@@ -325,6 +329,7 @@ class Runner {
         scratch_(scratch) {}
 
   std::size_t ScratchBytes(int threads) const {
+    if (packed_.depthwise) return layout_.loops + DepthwiseInt8ScratchBytes(s_, threads);
     return layout_.loops + (IsClipped() ? ClippedScratchBytes(Product(s_.out), packed_.row_groups, threads) : 0);
   }
 
@@ -332,10 +337,12 @@ class Runner {
     Header header;
     std::memcpy(&header, args_.packed_weights, sizeof header);
     auto* offsets = reinterpret_cast<ptrdiff_t*>(scratch_ + layout_.offsets);
-    SetOffsets(s_, packed_, input_.Pitch(), offsets);
+    if (!packed_.depthwise) SetOffsets(s_, packed_, input_.Pitch(), offsets);
     auto* terms = reinterpret_cast<uint32_t*>(scratch_ + layout_.terms);
     const auto* sums = Terms(args_.packed_weights, packed_.sums);
-    const auto a_zero = static_cast<uint32_t>(args_.x_zero + t_.AShift(args_.x_signed));
+    // Depthwise loops take x as it is.
+    const int shift = packed_.depthwise ? 0 : t_.AShift(args_.x_signed);
+    const auto a_zero = static_cast<uint32_t>(args_.x_zero + shift);
     for (int64_t m = 0; m < s_.out_channels; ++m)
       terms[m] = (args_.bias != nullptr ? static_cast<uint32_t>(args_.bias[m]) : 0) - a_zero * sums[m];
     IntegerConvolution g = Describe(offsets, terms);
@@ -355,7 +362,7 @@ class Runner {
         continue;
       }
       if (packed_.depthwise) {
-        RunDepthwiseInt8(g, parallel);
+        RunDepthwiseInt8(s_, args_.x_signed, args_.x_zero, g, parallel, scratch_ + layout_.loops);
         continue;
       }
       if (header.any_zero != 0) g.row_terms = SumRows(g, a_zero, parallel);
@@ -371,8 +378,8 @@ class Runner {
     g.x_bytes = Product(input_.size) * pitch[2];
     for (int i = 0; i < 3; ++i) g.x_step[i] = s_.stride[i] * pitch[i];
     g.run_offsets = offsets;
-    g.runs = packed_.depthwise ? Product(s_.kernel) : packed_.runs;
-    g.k = packed_.depthwise ? 1 : packed_.k;
+    g.runs = packed_.runs;
+    g.k = packed_.k;
     g.groups = s_.groups;
     g.group_in_bytes = packed_.group_in * t_.ValueBytes();
     g.group_out = packed_.depthwise ? 1 : packed_.group_out;

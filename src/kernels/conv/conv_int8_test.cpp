@@ -178,6 +178,15 @@ const Case kCases[] = {
     {"depthwise of half a block", 1, 24, 24, 24, {1, 6, 7}, {1, 3, 3}},
     {"depthwise of an even number of taps", 1, 40, 40, 40, {1, 1, 40}, {1, 1, 4}, {1, 1, 3}},
     {"depthwise of one tap", 2, 32, 32, 32, {1, 5, 6}, {1, 1, 1}},
+    {"depthwise of three channels", 1, 3, 3, 3, {1, 6, 9}, {1, 3, 3}, {1, 2, 2}, {1, 1, 1}, {0, 1, 1}, {0, 1, 1}},
+    {"depthwise 5x5", 1, 8, 8, 8, {1, 7, 11}, {1, 5, 5}, {1, 1, 1}, {1, 1, 1}, {0, 2, 2}, {0, 2, 2}},
+    {"depthwise 5x5 strided", 1, 13, 13, 13, {1, 9, 12}, {1, 5, 5}, {1, 2, 2}, {1, 1, 1}, {0, 2, 2}, {0, 2, 2}},
+    {"depthwise dilated", 1, 72, 72, 72, {1, 9, 10}, {1, 3, 3}, {1, 1, 1}, {1, 2, 3}, {0, 2, 3}, {0, 2, 3}},
+    {"depthwise of equal steps", 1, 40, 40, 40, {1, 9, 14}, {1, 3, 3}, {1, 2, 2}, {1, 2, 2}, {0, 2, 2}, {0, 2, 2}},
+    {"depthwise 7x7 strided", 1, 120, 120, 120, {1, 7, 8}, {1, 7, 7}, {1, 3, 3}, {1, 1, 1}, {0, 3, 3}, {0, 3, 3}},
+    {"depthwise 4x3", 1, 20, 20, 20, {1, 6, 9}, {1, 4, 3}, {1, 1, 1}, {1, 1, 1}, {0, 2, 1}, {0, 1, 1}},
+    {"depthwise 3-D", 1, 6, 6, 6, {4, 5, 9}, {3, 3, 3}, {2, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}},
+    {"depthwise of little but padding", 1, 9, 9, 9, {1, 2, 2}, {1, 3, 3}, {1, 1, 1}, {1, 3, 3}, {0, 5, 5}, {0, 5, 5}},
     {"depthwise with two a group", 1, 6, 12, 6, {1, 6, 7}, {1, 3, 3}},
     {"long sums", 1, 300, 3, 1, {1, 3, 4}, {1, 2, 2}},
 };
@@ -223,6 +232,20 @@ TEST(ConvInt8, EveryKindOfValueAndZeroPoint) {
         kinds.result = w_zeros == 0 ? Int8Result::kFloats : Int8Result::kBytes;
         Check(c, kinds, serial);
       }
+}
+
+TEST(ConvInt8, DepthwiseWithZeroPointsAtEitherEnd) {
+  ThreeInTurn threads;
+  for (const Case& c : kCases) {
+    if (c.groups == 1 || c.groups != c.out_channels) continue;
+    for (const int zero : {-128, 127, 0, 255}) {
+      Kinds kinds;
+      kinds.x_signed = zero == -128 || zero == 127, kinds.x_zero = zero;
+      kinds.w_signed = zero != 0, kinds.w_zeros = zero == 255 ? 0 : 2;
+      kinds.y_signed = zero > 0;
+      Check(c, kinds, threads);
+    }
+  }
 }
 
 TEST(ConvInt8, AddsAValueOfTheResultsShape) {

@@ -1,6 +1,9 @@
 // kernels/conv/depthwise_int8.isa.cpp - 8-bit depthwise convolution: a block of channels at a time, for several
-// positions that share the weights, two taps in each product.
+// positions that share the weights, two taps in each product. Positions whose windows overlap share pairs of values,
+// too.
 #include "kernels/conv/depthwise_int8.h"
+
+#include <type_traits>
 
 #include "kernels/simd/pairs_i32.h"
 #include "kernels/simd/vec_u8.h"
@@ -8,25 +11,9 @@
 namespace sardonyx::kernels::SDX_ISA {
 namespace {
 
-constexpr ptrdiff_t kPixels = 4;
+constexpr ptrdiff_t kPixels = kLanes == 4 ? 2 : 4;  // that share a load of weights
 constexpr ptrdiff_t kVectors = kDepthwiseLanes / kLanes;
 static_assert(kVectors * kLanes == kDepthwiseLanes);
-
-// The values of a block's channels at one tap; those behind the last channel are not read.
-template <typename Value>
-class Tap {
- public:
-  Tap(const std::byte* from, ptrdiff_t count) : from_(reinterpret_cast<const Value*>(from)) {
-    if (count == kDepthwiseLanes) return;
-    std::memcpy(part_, from, static_cast<std::size_t>(count) * sizeof(Value));
-    from_ = part_;
-  }
-  const Value* values() const { return from_; }
-
- private:
-  const Value* from_;
-  Value part_[kDepthwiseLanes];
-};
 
 // How the sums of P positions of `count` (up to kDepthwiseLanes) channels become results.
 class Results {
@@ -37,16 +24,21 @@ class Results {
       scales_[v] = a.scales != nullptr ? Load(a.scales + channel + v * kLanes, lanes(v)) : Broadcast(0);
   }
 
-  // The first `count` channels of one position or, of whole blocks, of several.
-  template <ptrdiff_t P>
-  void Store(const UintVec (&sums)[P][kVectors], ptrdiff_t pixel) const {
-    if (a_.result == Int8Result::kBytes && P % 2 == 0 && kVectors % 2 == 0 && count_ == kDepthwiseLanes) {
+  // The first `count` channels of one position or, of whole blocks, of several; V vectors hold them.
+  template <ptrdiff_t P, ptrdiff_t V>
+  [[gnu::always_inline]] void Store(const UintVec (&sums)[P][V], ptrdiff_t pixel) const {
+    if (a_.result == Int8Result::kBytes && P % 2 == 0 && V % 2 == 0 && count_ == kDepthwiseLanes) {
+#pragma GCC unroll 4
       for (ptrdiff_t p = 0; p < P - P % 2; p += 2)
-        for (ptrdiff_t v = 0; v < kVectors - kVectors % 2; v += 2) StorePair(sums[p], sums[p + 1], pixel + p, v);
+#pragma GCC unroll 2
+        for (ptrdiff_t v = 0; v < V - V % 2; v += 2) StorePair(sums[p], sums[p + 1], pixel + p, v);
       return;
     }
+#pragma GCC unroll 4
     for (ptrdiff_t p = 0; p < P; ++p)
-      for (ptrdiff_t v = 0; v < kVectors && v * kLanes < count_; ++v) StoreOne(sums[p][v], pixel + p, v);
+#pragma GCC unroll 4
+      for (ptrdiff_t v = 0; v < V; ++v)
+        if (v * kLanes < count_) StoreOne(sums[p][v], pixel + p, v);
   }
 
  private:
@@ -78,57 +70,121 @@ class Results {
   Vec scales_[kVectors];
 };
 
-// P positions from x on.
-template <typename Value, ptrdiff_t P, bool kWhole>
-void Positions(const DepthwiseInt8Args& a, const std::byte* x, const std::int16_t* w, const UintVec (&start)[kVectors],
-               ptrdiff_t count, UintVec (&sums)[P][kVectors]) {
-  if (kWhole) count = kDepthwiseLanes;
-  for (ptrdiff_t p = 0; p < P; ++p)
-    for (ptrdiff_t v = 0; v < kVectors; ++v) sums[p][v] = start[v];
-  for (int64_t t = 0; t < a.taps; t += 2, w += 2 * kDepthwiseLanes) {
-    UintVec weights[kVectors];
-    for (ptrdiff_t v = 0; v < kVectors; ++v) weights[v] = LoadInt(w + 2 * v * kLanes);
-    // The last of an odd number of taps is read twice: its second weight is 0.
-    const std::byte *first = x + a.offsets[t], *second = x + a.offsets[t + 1 < a.taps ? t + 1 : t];
-    for (ptrdiff_t p = 0; p < P; ++p, first += a.x_step, second += a.x_step) {
+// What P positions take from two rows, or from two columns next to each other of one row: kStep columns of taps a pair.
+//
+// Windows of kColumns taps that lie kStride columns apart: each pair of values is made once.
+template <ptrdiff_t kStride, ptrdiff_t kColumns>
+struct Overlapping {
+  template <ptrdiff_t kStep, typename Value, ptrdiff_t P, ptrdiff_t V>
+  [[gnu::always_inline]] static void Add(const DepthwiseInt8Args& a, const Value* first, const Value* second,
+                                         const std::int16_t* w, UintVec (&sums)[P][V]) {
+#pragma GCC unroll 16
+    for (ptrdiff_t c = 0; c < (P - 1) * kStride + kColumns; ++c) {
       UintVec pairs[kVectors];
-      PairUp(Tap<Value>(first, count).values(), Tap<Value>(second, count).values(), pairs);
-      for (ptrdiff_t v = 0; v < kVectors; ++v) sums[p][v] = DotWords(sums[p][v], pairs[v], weights[v]);
+      PairUp(first + c * a.column_step, second + c * a.column_step, pairs);
+#pragma GCC unroll 4
+      for (ptrdiff_t p = 0; p < P; ++p) {
+        const ptrdiff_t column = c - p * kStride;
+        if (column < 0 || column >= kColumns || column % kStep != 0) continue;
+        const std::int16_t* const weights = w + column / kStep * 2 * kDepthwiseLanes;
+#pragma GCC unroll 4
+        for (ptrdiff_t v = 0; v < V; ++v)
+          sums[p][v] = DotWords(sums[p][v], pairs[v], LoadInt(weights + 2 * v * kLanes));
+      }
     }
   }
-}
+};
 
-template <typename Value, bool kWhole>
-void Block(const DepthwiseInt8Args& a, ptrdiff_t channel, ptrdiff_t count) {
-  const std::byte* const x = a.x + channel * static_cast<ptrdiff_t>(sizeof(Value));
-  const std::int16_t* const w = a.w + channel / kDepthwiseLanes * a.w_block;
-  const Results results(a, channel, count);
-  UintVec start[kVectors];
-  for (ptrdiff_t v = 0; v < kVectors; ++v)
-    start[v] = LoadInt(a.terms + channel + v * kLanes, FirstLanes(count - v * kLanes));
-  int64_t p = 0;
-  for (; p + kPixels <= a.pixels; p += kPixels) {
-    UintVec sums[kPixels][kVectors];
-    Positions<Value, kPixels, kWhole>(a, x + p * a.x_step, w, start, count, sums);
-    results.Store(sums, p);
+// Any windows.
+struct Separate {
+  template <ptrdiff_t kStep, typename Value, ptrdiff_t P, ptrdiff_t V>
+  [[gnu::always_inline]] static void Add(const DepthwiseInt8Args& a, const Value* first, const Value* second,
+                                         const std::int16_t* w, UintVec (&sums)[P][V]) {
+    for (int64_t column = 0; column < a.columns; column += kStep, w += 2 * kDepthwiseLanes) {
+      const ptrdiff_t at = column * a.column_step;
+#pragma GCC unroll 4
+      for (ptrdiff_t p = 0; p < P; ++p) {
+        UintVec pairs[kVectors];
+        PairUp(first + at + p * a.x_step, second + at + p * a.x_step, pairs);
+#pragma GCC unroll 4
+        for (ptrdiff_t v = 0; v < V; ++v) sums[p][v] = DotWords(sums[p][v], pairs[v], LoadInt(w + 2 * v * kLanes));
+      }
+    }
   }
-  for (; p < a.pixels; ++p) {
-    UintVec sums[1][kVectors];
-    Positions<Value, 1, kWhole>(a, x + p * a.x_step, w, start, count, sums);
-    results.Store(sums, p);
+};
+
+// V vectors of the channels from `channel` on.
+template <typename Value, typename Windows, ptrdiff_t V>
+class Block {
+ public:
+  Block(const DepthwiseInt8Args& a, ptrdiff_t channel, ptrdiff_t count)
+      : a_(a), w_(a.w + channel / kDepthwiseLanes * a.w_block), channel_(channel), results_(a, channel, count) {
+    for (ptrdiff_t v = 0; v < V; ++v)
+      start_[v] = LoadInt(a.terms + channel + v * kLanes, FirstLanes(count - v * kLanes));
   }
+
+  void Run() const {
+    if constexpr (std::is_same_v<Windows, Separate>) {
+      if (a_.pixels < kPixels) {
+        for (int64_t p = 0; p < a_.pixels; ++p) Positions<1>(p);
+        return;
+      }
+    }
+    // The last ones begin earlier if there are fewer left, so that some are computed once more.
+    for (int64_t p = 0; p < a_.pixels; p += kPixels)
+      Positions<kPixels>(p + kPixels <= a_.pixels ? p : a_.pixels - kPixels);
+  }
+
+ private:
+  template <ptrdiff_t P>
+  void Positions(int64_t pixel) const {
+    UintVec sums[P][V];
+#pragma GCC unroll 4
+    for (ptrdiff_t p = 0; p < P; ++p)
+#pragma GCC unroll 4
+      for (ptrdiff_t v = 0; v < V; ++v) sums[p][v] = start_[v];
+    const ptrdiff_t at = a_.x_offset + pixel * a_.x_step + channel_;
+    const auto values = [&](int64_t row) { return reinterpret_cast<const Value*>(a_.rows[row] + at); };
+    const std::int16_t* w = w_;
+    int64_t row = 0;
+    for (; row + 2 <= a_.row_count; row += 2, w += a_.columns * 2 * kDepthwiseLanes)
+      Windows::template Add<1>(a_, values(row), values(row + 1), w, sums);
+    if (row < a_.row_count) Windows::template Add<2>(a_, values(row), values(row) + a_.column_step, w, sums);
+    results_.Store(sums, pixel);
+  }
+
+  const DepthwiseInt8Args& a_;
+  const std::int16_t* w_;
+  ptrdiff_t channel_;
+  Results results_;
+  UintVec start_[V];
+};
+
+template <typename Value, typename Windows>
+void RunWindows(const DepthwiseInt8Args& a) {
+  constexpr ptrdiff_t kHalf = (kVectors + 1) / 2;
+  int64_t c = 0;
+  for (; c + kDepthwiseLanes <= a.channels; c += kDepthwiseLanes)
+    Block<Value, Windows, kVectors>(a, c, kDepthwiseLanes).Run();
+  const ptrdiff_t rest = a.channels - c;
+  if (rest > kHalf * kLanes) return Block<Value, Windows, kVectors>(a, c, rest).Run();
+  if (rest > 0) Block<Value, Windows, kHalf>(a, c, rest).Run();
 }
 
 template <typename Value>
 void Run(const DepthwiseInt8Args& a) {
-  int64_t c = 0;
-  for (; c + kDepthwiseLanes <= a.channels; c += kDepthwiseLanes) Block<Value, true>(a, c, kDepthwiseLanes);
-  if (c < a.channels) Block<Value, false>(a, c, a.channels - c);
+  if (a.pixels < kPixels) return RunWindows<Value, Separate>(a);
+  const bool dense = a.x_step == a.column_step, every_second = a.x_step == 2 * a.column_step;
+  if (dense && a.columns == 3) return RunWindows<Value, Overlapping<1, 3>>(a);
+  if (dense && a.columns == 5) return RunWindows<Value, Overlapping<1, 5>>(a);
+  if (every_second && a.columns == 3) return RunWindows<Value, Overlapping<2, 3>>(a);
+  if (every_second && a.columns == 5) return RunWindows<Value, Overlapping<2, 5>>(a);
+  RunWindows<Value, Separate>(a);
 }
 
 }  // namespace
 
-void DepthwiseInt8Bytes(const DepthwiseInt8Args& a) { Run<std::uint8_t>(a); }
-void DepthwiseInt8Words(const DepthwiseInt8Args& a) { Run<std::int16_t>(a); }
+void DepthwiseInt8Signed(const DepthwiseInt8Args& a) { Run<std::int8_t>(a); }
+void DepthwiseInt8Unsigned(const DepthwiseInt8Args& a) { Run<std::uint8_t>(a); }
 
 }  // namespace sardonyx::kernels::SDX_ISA
