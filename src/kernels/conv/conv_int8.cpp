@@ -279,6 +279,15 @@ class ImageFiller {
     const int64_t c = input_.channels, plane = Product(s_.in);
     if (t_.bytes && !args_.x_signed) return t_.transpose(c, width, x, plane, reinterpret_cast<std::uint8_t*>(out), c);
     std::uint8_t block[kFillBlock * kFillBlock];
+    if (c <= kFillBlock) {  // whole pixels follow each other in a block, too
+      const int64_t most = kFillBlock * kFillBlock / c;
+      for (int64_t w = 0; w < width; w += most) {
+        const int64_t pixels = std::min(most, width - w);
+        t_.transpose(c, pixels, x + w, plane, block, c);
+        t_.pack_row(block, pixels * c, args_.x_signed, out + w * c * input_.value_bytes);
+      }
+      return;
+    }
     for (int64_t w = 0; w < width; w += kFillBlock)
       for (int64_t first = 0; first < c; first += kFillBlock) {
         const int64_t pixels = std::min(kFillBlock, width - w), count = std::min(kFillBlock, c - first);

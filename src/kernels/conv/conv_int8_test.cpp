@@ -189,6 +189,7 @@ const Case kCases[] = {
     {"depthwise of little but padding", 1, 9, 9, 9, {1, 2, 2}, {1, 3, 3}, {1, 1, 1}, {1, 3, 3}, {0, 5, 5}, {0, 5, 5}},
     {"depthwise with two a group", 1, 6, 12, 6, {1, 6, 7}, {1, 3, 3}},
     {"long sums", 1, 300, 3, 1, {1, 3, 4}, {1, 2, 2}},
+    {"long rows", 1, 60, 5, 1, {1, 2, 150}, {1, 2, 3}},
 };
 
 TEST(ConvInt8, EverySizeAndLayout) {
