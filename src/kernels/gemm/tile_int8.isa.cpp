@@ -69,9 +69,12 @@ void Tile(const TileInt8Args& t) {
   UintVec acc[R][V];
 #pragma GCC unroll 2
   for (ptrdiff_t v = 0; v < V; ++v) {
-    const UintVec start = t.column_terms != nullptr
-                              ? LoadInt(t.column_terms + v * kLanes, FirstLanes(t.columns - v * kLanes))
-                              : UintVec{};
+    UintVec start = {};
+    if (t.column_terms != nullptr) {  // whole vectors apart: partial ones take as long as several groups of a sum
+      const std::uint32_t* const terms = t.column_terms + v * kLanes;
+      const ptrdiff_t columns = t.columns - v * kLanes;
+      start = columns >= kLanes ? LoadInt(terms) : LoadInt(terms, FirstLanes(columns));
+    }
 #pragma GCC unroll 16
     for (ptrdiff_t r = 0; r < R; ++r) acc[r][v] = start;
   }
