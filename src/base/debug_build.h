@@ -1,5 +1,5 @@
 // base/debug_build.h - whether this build runs checks that are too expensive for a release (assertions are then on as
-// well), and whether the address sanitizer watches its memory.
+// well), and whether the address sanitizer watches its memory, or the thread sanitizer its threads.
 #pragma once
 
 namespace sardonyx {
@@ -16,6 +16,14 @@ inline constexpr bool kAddressSanitizer = true;
 inline constexpr bool kAddressSanitizer = __has_feature(address_sanitizer);
 #else
 inline constexpr bool kAddressSanitizer = false;
+#endif
+
+#if defined(__SANITIZE_THREAD__)  // g++
+inline constexpr bool kThreadSanitizer = true;
+#elif defined(__has_feature)
+inline constexpr bool kThreadSanitizer = __has_feature(thread_sanitizer);
+#else
+inline constexpr bool kThreadSanitizer = false;
 #endif
 
 }  // namespace sardonyx

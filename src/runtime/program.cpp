@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/current_error.h"
+#include "base/debug_build.h"
 #include "base/limits.h"
 #include "ir/node_error.h"
 #include "ops/errors/error_codes.h"
@@ -215,11 +216,9 @@ std::shared_ptr<const planner::Plan> Program::FindPlan(std::span<const planner::
 void Program::DropLastPlan() {
   std::shared_ptr<const planner::Plan> last = std::move(plans_.back());
   plans_.pop_back();
-  if (last.use_count() != 1) return;
-#if !defined(__SANITIZE_THREAD__)                       // it knows no fences, and would take the next plan for a race
-  std::atomic_thread_fence(std::memory_order_acquire);  // behind all that its last user did with it
+  if (kThreadSanitizer || last.use_count() != 1) return;  // it knows no fences, and would take the next plan for a race
+  std::atomic_thread_fence(std::memory_order_acquire);    // behind all that its last user did with it
   facts_.spare = std::const_pointer_cast<planner::Plan>(std::move(last));
-#endif
 }
 
 std::shared_ptr<const planner::Plan> Program::MakeExactPlan(std::span<const planner::InputFact> inputs) {
