@@ -25,7 +25,8 @@ function(sdx_precompile target)
 endfunction()
 find_program(SDX_MOLD mold)
 if(SDX_MOLD)
-  add_link_options(-fuse-ld=mold)
+  # The prefix: hot functions are put side by side (ops/registry.h says what for), as GNU ld does by itself.
+  add_link_options(-fuse-ld=mold -Wl,-z,keep-text-section-prefix)
 endif()
 
 # -Wno-restrict: g++ 12 reports a false positive on std::string + std::string at -O2.
