@@ -37,6 +37,15 @@ TEST(FuseLookup, MakesOneTableOfAChainWithQuantizationsBetween) {
   EXPECT_EQ(gelu.Operators(), "QuantizeLinear Lookup8");
 }
 
+// Deeper than a stack holds calls.
+TEST(FuseLookup, MakesOneTableOfAChainOfAnyLength) {
+  std::string chain = std::string(kIn) + "c0 = Neg(xd) ";
+  const int length = 100'000;
+  for (int i = 1; i < length; ++i) chain += "c" + std::to_string(i) + " = Neg(c" + std::to_string(i - 1) + ") ";
+  EXPECT_EQ(Fused(chain + "y = QuantizeLinear(c" + std::to_string(length - 1) + ", t, z)").Operators(),
+            "QuantizeLinear Lookup8");
+}
+
 TEST(FuseLookup, ChangesOfScaleAreTablesAndThoseThatChangeNothingVanish) {
   EXPECT_EQ(Fused(std::string(kIn) + "y = QuantizeLinear(xd, t, z)").Operators(), "QuantizeLinear Lookup8");
   const PassedGraph same = Fused(std::string(kIn) +
