@@ -303,6 +303,13 @@ def test_forms_of_data(texts, here):
     assert (answer["samples"]["count"], answer["samples"]["random_inputs"]) == (7, [])
 
 
+def test_an_array_that_is_saved_without_a_name_is_for_the_only_input(images, here):
+    random = np.random.default_rng(0)
+    np.savez("plain.npz", random.standard_normal((4, 3, 16, 16)).astype(np.float32))
+    answer = run_json("quantize", images, "--data", "plain.npz", "--method", "dynamic")
+    assert (answer["samples"]["count"], answer["samples"]["random_inputs"]) == (4, [])
+
+
 # ---- targets ----
 
 
@@ -423,6 +430,8 @@ def test_errors_say_what_to_do(images, texts, here):
     np.save("nan.npy", np.full((1, 3, 16, 16), np.nan, np.float32))
     (here / "notes.txt").write_text("to do")
     os.mkfifo("pipe.onnx")
+    np.savez("other.npz", pixels=normal(1, 1, 3, 16, 16))
+    np.savez("others.npz", ids=np.ones((1, 6), np.int64), mask=np.ones((1, 6), np.int64))
     (here / "damaged").mkdir()
     (here / "damaged/a.png").write_bytes(b"nothing")
     picture(here / "p.ppm", 0)
@@ -440,6 +449,10 @@ def test_errors_say_what_to_do(images, texts, here):
             (["quantize", images, "--data", "wrong.npy"],
              "input 'x': expected float [batch, 3, 16, 16], found shape 1x3x8x8 in 'wrong.npy'"),
             (["quantize", images, "--data", "type.npy"], "expected elements of type float, found double in 'type.npy'"),
+            (["quantize", images, "--data", "other.npz"],
+             "'other.npz': expected arrays with the names of inputs, 'x', found 'pixels'"),
+            (["quantize", texts, "--data", "others.npz"],
+             "'others.npz': expected arrays with the names of inputs, 'ids', 'attention_mask', found 'ids', 'mask'"),
             (["quantize", texts, "--data", "p.ppm"], "name the one for images with --image-input"),
             (["quantize", images, "--data", "nan.npy"],
              "on nan.npy the original gives NaN alone for 'y', and nothing can be compared with that; its input 'x'"),

@@ -41,6 +41,12 @@ struct Source {
 
 using Tensors = std::map<std::size_t, HostTensor>;  // by the place of the input
 
+std::string Listed(const std::vector<HostTensor>& tensors) {
+  std::string text;
+  for (const HostTensor& tensor : tensors) text += (text.empty() ? "'" : ", '") + tensor.name + "'";
+  return text;
+}
+
 class Reader {
  public:
   Reader(const std::vector<ValueDescription>& wanted, const SampleSettings& settings)
@@ -158,20 +164,25 @@ std::vector<Source> Reader::Find() const {
   return sources;
 }
 
-// The tensors of an .npz, or the one of an .npy or .pb.
+// The tensors of an .npz, or the one of an .npy or .pb. In an .npz the names say what is meant, so that an array for
+// another input is no guess at the only one: "arr_0" alone is none, as NumPy calls an array that was saved without.
 Tensors Reader::ReadFileOfTensors(const fs::path& path) const {
   std::vector<HostTensor> tensors = ReadTensors(path);
+  if (tensors.empty()) Invalid("'" + path.string() + "': expected at least one tensor, found none");
   const std::vector<std::size_t> missing = Missing();
+  const std::string names = Listed(tensors);
+  const bool unnamed = path.extension() != ".npz" || tensors[0].name == "arr_0";
   Tensors found;
   for (HostTensor& tensor : tensors) {
     std::size_t place = Place(tensor.name);
-    if (place == wanted_.size() && tensors.size() == 1 && missing.size() == 1) place = missing[0];
-    if (place == wanted_.size())
+    if (place == wanted_.size() && tensors.size() == 1 && missing.size() == 1 && unnamed) place = missing[0];
+    if (place == wanted_.size()) {
+      const bool named = tensors.size() > 1 || !tensor.name.empty();
       Invalid("'" + path.string() + "': expected arrays with the names of inputs, " + Names(wanted_) + ", found " +
-              (tensor.name.empty() ? "one without a name" : "'" + tensor.name + "'"));
+              (named ? names : "one without a name"));
+    }
     found[place] = std::move(tensor);
   }
-  if (found.empty()) Invalid("'" + path.string() + "': expected at least one tensor, found none");
   return found;
 }
 
