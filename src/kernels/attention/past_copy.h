@@ -6,7 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kernels/attention/attention.h"
+#include "base/parallel.h"
+#include "kernels/attention/attention_args.h"
 #include "kernels/copy/stream.h"
 
 namespace sardonyx::kernels {
