@@ -3,10 +3,11 @@
 usage: decode_growth.py [--prompt 32,512] [--steps 64] [--threads 2] [--rounds 3] [--json FILE] MODEL.onnx...
 
 A generation is a run over the prompt, then steps of one token; the `present` of each run is the `past` of the next.
-Sessions are made anew in each round, for two generations. Each step runs twice with the same inputs: the first time its
-length is new (to the session in its first generation), the second time it is known. Both engines step in turns, so that
-a machine whose speed drifts favours neither. Times are the minimum of a step over the rounds, and of these the median
-over the steps.
+Sessions are made anew in each round, for two generations. Both engines step in turns, so that a machine whose speed
+drifts favours neither; a turn begins when the threads of the engine before sleep. In its turn an engine repeats its last
+run, untimed, which wakes its threads, and runs the step twice with the same inputs: the first time its length is new (to
+the session in its first generation), the second time it is known. Times are the minimum of a step over the rounds, and
+of these the median over the steps.
 """
 import argparse
 import json
@@ -43,6 +44,7 @@ class Generation:
                 self.past[value.name] = np.zeros((1, heads, 0, size), TYPES[value.type])
         self.length = 0
         self.times, self.known_times = [], []
+        self.feeds = None  # of the last run
         self.run(np.random.default_rng(0).integers(0, VOCABULARY, prompt))
 
     def run(self, tokens):
@@ -52,6 +54,9 @@ class Generation:
                  "attention_mask": np.ones((1, total), np.int64),
                  "position_ids": np.arange(self.length, total, dtype=np.int64)[None]}
         feeds = {i.name: given[i.name] for i in self.inputs if i.name in given} | self.past
+        if self.feeds is not None:
+            self.session.run(None, self.feeds)
+            self.feeds = None  # the memory of its past goes, as in a program that generates
         for times in (self.times, self.known_times):
             results = None  # the memory of the last results goes before the clock starts
             start = time.perf_counter()
@@ -59,6 +64,7 @@ class Generation:
             times.append(time.perf_counter() - start)
         results = dict(zip(self.outputs, results, strict=True))
         self.past = {name: results[name.replace("past_key_values", "present")] for name in self.past}
+        self.feeds = feeds
         self.length = total
         self.scores = results["logits"][0, -1]
 
@@ -74,6 +80,7 @@ def one_round(path, prompt, options):
             states[name] = Generation(session, prompt, options.head_size)
         for step in range(options.steps):
             for name in ENGINES if step % 2 == 0 else list(ENGINES)[::-1]:
+                engines.settle()
                 states[name].run([step % VOCABULARY])
         scores = [state.scores for state in states.values()]
         difference = max(difference, float(np.abs(scores[0] - scores[1]).max()))
