@@ -29,7 +29,9 @@ namespace sardonyx {
 
 namespace {
 
-constexpr std::size_t kLeast = std::size_t{256} << 10;
+// A cache of keys and values that grows soon has blocks of this size, and where the heap's last blocks are freed it
+// gives their pages back, to fetch fresh ones in the next step.
+constexpr std::size_t kLeast = std::size_t{128} << 10;
 constexpr std::size_t kMostKept = std::size_t{32} << 20;    // together, where less than that is in use
 constexpr std::size_t kMostLarge = std::size_t{256} << 20;  // the one large block
 constexpr std::size_t kPage = 4096;

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <set>
 #include <thread>
@@ -23,7 +24,7 @@ constexpr std::size_t kMega = std::size_t{1} << 20;
 
 TEST(PageBlocks, AFreedBlockServesTheNextOfItsSizeUntilItIsReleased) {
   if (!IsPageBlock(kMega)) GTEST_SKIP() << "no page blocks here";
-  EXPECT_FALSE(IsPageBlock(kMega / 8));
+  EXPECT_FALSE(IsPageBlock(kMega / 16));
   ReleasePageBlocks();
   void* const first = AllocatePageBlock(3 * kMega);
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(first) % 64, 0u);
@@ -113,6 +114,35 @@ TEST(PageBlocks, LengthsThatGrowTouchFewFreshPages) {
   EXPECT_LT(PageFaults() - faults, 120 * 75 * 5 / 4);
   for (void* const block : old) FreePageBlock(block);
   EXPECT_LE(KeptPageBlocks(), 32 * kMega);
+  ReleasePageBlocks();
+}
+
+// The keys and values of a small decoder in its first generation, each token's beside those of the token before, in
+// blocks as tensors get them: while they were the heap's, it gave the last ones back to the system in each step.
+TEST(PageBlocks, ASmallCacheThatGrowsTouchesFewFreshPages) {
+  if (!IsPageBlock(kMega)) GTEST_SKIP() << "no page blocks here";
+  constexpr std::size_t kSteps = 40, kTensors = 24, kRow = 3072;  // bytes of a token
+  const auto size = [](std::size_t step) { return (44 + step) * kRow / 64 * 64; };
+  const auto free_all = [&](const std::vector<void*>& blocks, std::size_t step) {
+    for (void* const block : blocks) IsPageBlock(size(step)) ? FreePageBlock(block) : std::free(block);
+  };
+  ReleasePageBlocks();
+  std::vector<void*> past;
+  long faults = 0;
+  for (std::size_t step = 0; step < kSteps; ++step) {
+    if (step == 4) faults = PageFaults();
+    std::vector<void*> present;
+    for (std::size_t i = 0; i < kTensors; ++i) {
+      const bool pages = IsPageBlock(size(step));
+      present.push_back(pages ? AllocatePageBlock(size(step)) : std::aligned_alloc(64, size(step)));
+      std::memset(present.back(), 1, size(step));
+    }
+    if (step > 0) free_all(past, step - 1);
+    past = std::move(present);
+  }
+  // The pages by which past and present grow, and as many again.
+  EXPECT_LT(PageFaults() - faults, static_cast<long>(2 * 2 * kTensors * (kSteps - 4) * kRow / 4096));
+  free_all(past, kSteps - 1);
   ReleasePageBlocks();
 }
 #endif
