@@ -1,66 +1,98 @@
 // kernels/recurrent/cell_f32.isa.cpp - LSTM and GRU steps, one source for every ISA.
 #include "kernels/recurrent/cell_f32.h"
 
-#include "kernels/simd/math_f32.h"
+#include "kernels/simd/math_several_f32.h"
 #include "kernels/simd/vec_f32.h"
 
 namespace sardonyx::kernels::SDX_ISA {
 namespace {
 
-// Calls step(first, units, i, lanes) for each vector of units: those of the block that begins with unit `first`, from
+// Two vectors of units are computed together, and so is a block's rest, with lanes that nobody reads: whatever units a
+// thread has, the same instructions compute them, and their bits are the same.
+constexpr int kTogether = 2;
+using Units = Several<kTogether>;
+
+// Which lanes of the vectors are units.
+struct UnitLanes {
+  Lanes of[kTogether];
+};
+
+// Calls step(first, units, i, lanes) for each group of vectors: those of the block that begins with unit `first`, from
 // its unit i on.
 template <typename Step>
-void ForEachVector(int64_t n, int64_t block, Step step) {
+void ForEachGroup(int64_t n, int64_t block, Step step) {
   for (int64_t first = 0; first < n; first += block) {
     const int64_t units = n - first < block ? n - first : block;
-    for (int64_t i = 0; i < units; i += kLanes) step(first, units, i, FirstLanes(units - i));
+    for (int64_t i = 0; i < units; i += kTogether * kLanes)
+      step(first, units, i, UnitLanes{FirstLanes(units - i), FirstLanes(units - i - kLanes)});
   }
 }
 
-Vec NewState(Vec update, Vec candidate, Vec old) { return (Broadcast(1) - update) * candidate + update * old; }
+template <typename F>
+[[gnu::always_inline]] inline Units Each(F f) {
+  return ForEach<kTogether>(f);
+}
+Units LoadUnits(const float* p, const UnitLanes& l) {
+  return Each([&](int k) { return Load(p + k * kLanes, l.of[k]); });
+}
+Units SumOf(const float* a, const float* b, const UnitLanes& l) {
+  return Each([&](int k) { return Load(a + k * kLanes, l.of[k]) + Load(b + k * kLanes, l.of[k]); });
+}
+void StoreUnits(float* p, const Units& x, const UnitLanes& l) {
+  for (int k = 0; k < kTogether; ++k) Store(p + k * kLanes, x.v[k], l.of[k]);
+}
+
+// MulAdd says which of two products is rounded.
+Units NewState(const Units& update, const Units& candidate, const Units& old) {
+  return Each([&](int k) { return MulAdd(update.v[k], old.v[k], (Broadcast(1) - update.v[k]) * candidate.v[k]); });
+}
 
 }  // namespace
 
 void LstmCell(int64_t n, int64_t block, const float* gates, const float* recurrent, float* c, float* h) {
-  ForEachVector(n, block, [=](int64_t first, int64_t units, int64_t i, Lanes l) {
-    const auto gate = [=](int64_t g) {
+  ForEachGroup(n, block, [=](int64_t first, int64_t units, int64_t i, const UnitLanes& l) {
+    const auto gate = [&](int64_t g) {
       const int64_t at = 4 * first + g * units + i;
-      return Load(gates + at, l) + Load(recurrent + at, l);
+      return SumOf(gates + at, recurrent + at, l);
     };
-    const Vec state = Sigmoid(gate(2)) * Load(c + first + i, l) + Sigmoid(gate(0)) * Tanh(gate(3));
-    Store(c + first + i, state, l);
-    Store(h + first + i, Sigmoid(gate(1)) * Tanh(state), l);
+    const Units forget = Sigmoid(gate(2)), input = Sigmoid(gate(0)), fresh = Tanh(gate(3));
+    const Units old = LoadUnits(c + first + i, l);
+    const Units state = Each([&](int k) { return MulAdd(forget.v[k], old.v[k], input.v[k] * fresh.v[k]); });
+    StoreUnits(c + first + i, state, l);
+    const Units output = Sigmoid(gate(1)), squashed = Tanh(state);
+    StoreUnits(h + first + i, Each([&](int k) { return output.v[k] * squashed.v[k]; }), l);
   });
 }
 
 void GruCell(int64_t n, int64_t block, const float* gates, const float* recurrent, const float* bias, const float* old,
              float* h) {
-  ForEachVector(n, block, [=](int64_t first, int64_t units, int64_t i, Lanes l) {
+  ForEachGroup(n, block, [=](int64_t first, int64_t units, int64_t i, const UnitLanes& l) {
     const int64_t at = 3 * first + i, candidate = at + 2 * units;
-    const Vec update = Sigmoid(Load(gates + at, l) + Load(recurrent + at, l));
-    const Vec reset = Sigmoid(Load(gates + at + units, l) + Load(recurrent + at + units, l));
-    Vec part = Load(recurrent + candidate, l);
-    if (bias != nullptr) part = part + Load(bias + first + i, l);
-    const Vec fresh = Tanh(Load(gates + candidate, l) + reset * part);
-    Store(h + first + i, NewState(update, fresh, Load(old + first + i, l)), l);
+    const Units update = Sigmoid(SumOf(gates + at, recurrent + at, l));
+    const Units reset = Sigmoid(SumOf(gates + at + units, recurrent + at + units, l));
+    Units part = LoadUnits(recurrent + candidate, l);
+    if (bias != nullptr) part = SumOf(recurrent + candidate, bias + first + i, l);
+    const Units x = LoadUnits(gates + candidate, l);
+    const Units fresh = Tanh(Each([&](int k) { return MulAdd(reset.v[k], part.v[k], x.v[k]); }));
+    StoreUnits(h + first + i, NewState(update, fresh, LoadUnits(old + first + i, l)), l);
   });
 }
 
 void GruGates(int64_t n, int64_t block, float* gates, const float* recurrent, const float* h, float* reset_hidden) {
-  ForEachVector(n, block, [=](int64_t first, int64_t units, int64_t i, Lanes l) {
+  ForEachGroup(n, block, [=](int64_t first, int64_t units, int64_t i, const UnitLanes& l) {
     float* update = gates + 3 * first + i;
     const float* product = recurrent + 2 * first + i;
-    Store(update, Sigmoid(Load(update, l) + Load(product, l)), l);
-    const Vec reset = Sigmoid(Load(update + units, l) + Load(product + units, l));
-    Store(reset_hidden + first + i, reset * Load(h + first + i, l), l);
+    StoreUnits(update, Sigmoid(SumOf(update, product, l)), l);
+    const Units reset = Sigmoid(SumOf(update + units, product + units, l)), old = LoadUnits(h + first + i, l);
+    StoreUnits(reset_hidden + first + i, Each([&](int k) { return reset.v[k] * old.v[k]; }), l);
   });
 }
 
 void GruState(int64_t n, int64_t block, const float* gates, const float* product, const float* old, float* h) {
-  ForEachVector(n, block, [=](int64_t first, int64_t units, int64_t i, Lanes l) {
-    const Vec update = Load(gates + 3 * first + i, l);
-    const Vec fresh = Tanh(Load(gates + 3 * first + 2 * units + i, l) + Load(product + first + i, l));
-    Store(h + first + i, NewState(update, fresh, Load(old + first + i, l)), l);
+  ForEachGroup(n, block, [=](int64_t first, int64_t units, int64_t i, const UnitLanes& l) {
+    const Units update = LoadUnits(gates + 3 * first + i, l);
+    const Units fresh = Tanh(SumOf(gates + 3 * first + 2 * units + i, product + first + i, l));
+    StoreUnits(h + first + i, NewState(update, fresh, LoadUnits(old + first + i, l)), l);
   });
 }
 

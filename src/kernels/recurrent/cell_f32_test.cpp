@@ -101,5 +101,42 @@ TEST(CellF32, GruWithTheResetBeforeTheProductMatchesFloat64) {
   }
 }
 
+// The gates of unit i of n units in one block, `count` of them.
+std::vector<float> GatesOf(const std::vector<float>& all, std::int64_t n, std::int64_t count, std::int64_t i) {
+  std::vector<float> one;
+  for (std::int64_t g = 0; g < count; ++g) one.push_back(all[g * n + i]);
+  return one;
+}
+
+// So a thread that has other units computes the same bits.
+TEST(CellF32, UnitsDoNotDependOnThoseBesideThem) {
+  for (const Isa isa : SupportedIsas()) {
+    const CellF32Set& cell = CellF32(isa);
+    for (const std::int64_t n : {2, 7, 16, 31, 40, 67}) {
+      const std::vector<float> gates = Wave(4 * n, 0.7f), recurrent = Wave(4 * n, 1.3f), old = Wave(n, 0.2f);
+      const std::vector<float> bias = Wave(n, 2);
+      std::vector<float> c = old, h(n), gru(n), parts = gates, reset(n), state(n);
+      cell.lstm(n, n, gates.data(), recurrent.data(), c.data(), h.data());
+      cell.gru(n, n, gates.data(), recurrent.data(), bias.data(), old.data(), gru.data());
+      cell.gru_gates(n, n, parts.data(), recurrent.data(), old.data(), reset.data());
+      cell.gru_state(n, n, parts.data(), bias.data(), old.data(), state.data());
+      for (std::int64_t i = 0; i < n; ++i) {
+        std::vector<float> own = GatesOf(gates, n, 4, i), product = GatesOf(recurrent, n, 4, i);
+        float own_c = old[i], own_h = 0;
+        cell.lstm(1, 1, own.data(), product.data(), &own_c, &own_h);
+        EXPECT_EQ(own_c, c[i]) << Name(isa) << " LSTM, unit " << i << " of " << n;
+        EXPECT_EQ(own_h, h[i]) << Name(isa) << " LSTM, unit " << i << " of " << n;
+        cell.gru(1, 1, own.data(), product.data(), &bias[i], &old[i], &own_h);
+        EXPECT_EQ(own_h, gru[i]) << Name(isa) << " GRU, unit " << i << " of " << n;
+        float own_reset = 0;
+        cell.gru_gates(1, 1, own.data(), product.data(), &old[i], &own_reset);
+        EXPECT_EQ(own_reset, reset[i]) << Name(isa) << " reset gate, unit " << i << " of " << n;
+        cell.gru_state(1, 1, own.data(), &bias[i], &old[i], &own_h);
+        EXPECT_EQ(own_h, state[i]) << Name(isa) << " second product, unit " << i << " of " << n;
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace sardonyx::kernels
