@@ -1,5 +1,5 @@
-// ops/recurrent/recurrent.cpp - RNN, GRU, LSTM and DynamicQuantizeLSTM: one product for the inputs of all steps, then a
-// small product for each step.
+// ops/recurrent/recurrent.cpp - runs RNN, GRU, LSTM and DynamicQuantizeLSTM: one product for the inputs of all steps,
+// then a small product for each step.
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -9,14 +9,11 @@
 #include <utility>
 
 #include "kernels/gemm/tile_f32.h"
-#include "ops/cost_context.h"
+#include "ops/kernel_context.h"
 #include "ops/operands.h"
-#include "ops/prepare_context.h"
 #include "ops/product.h"
 #include "ops/recurrent/recurrent_cell.h"
 #include "ops/recurrent/recurrent_state.h"
-#include "ops/registry.h"
-#include "ops/upgrade_context.h"
 
 namespace sardonyx::ops {
 namespace {
@@ -82,7 +79,8 @@ class Runner {
       return;
     }
     Serial serial;
-    const bool small = StepWork() < kSerialWork;
+    const std::int64_t between_waits = RowsAlone(c_.parallel().ThreadCount()) ? s_.seq : 1;
+    const bool small = StepWork() < kSerialWork / between_waits;
     for (std::int64_t d = 0; d < state_.directions; ++d) {
       MultiplyInputs(d, MemoryOf(0));
       RunSteps(d, MemoryOf(0), small ? static_cast<Parallel&>(serial) : c_.parallel());
@@ -186,13 +184,23 @@ class Runner {
       p.b += 2 * s_.hidden * s_.hidden;
     return p;
   }
-  // The works of a step for this many threads. Each has more rows than make another kernel of few rows, so that the
-  // bits do not depend on the number of threads; unless W and R are packed, one work has all units.
+  // Rows of a work that is not alone: more than make another kernel of few rows, so that the bits do not depend on the
+  // number of threads. Those of a direct product never do; there it is what hides the reading of all weights.
+  std::int64_t LeastRows() const { return direct_ ? 4 : 16; }
+
+  // Sequences do not wait for each other: with some for each thread, no thread waits for others at each step. Long
+  // steps are divided by units still, which reads each weight once.
+  bool RowsAlone(std::int64_t threads) const {
+    constexpr std::int64_t kLongWork = std::int64_t{1} << 23;  // multiplications of one thread
+    return !state_.quantized && threads > 1 && s_.seq > 1 && s_.batch >= threads * LeastRows() &&
+           StepWork() / threads < kLongWork;
+  }
+
+  // The works of a step for this many threads; unless W and R are packed, one work has all units.
   std::span<Work> Divide(std::int64_t d, const Memory& memory, std::int64_t threads) const {
-    constexpr std::int64_t kRows = 16;
-    const std::int64_t blocks = std::max<std::int64_t>(1, s_.hidden / s_.block);
+    const std::int64_t blocks = RowsAlone(threads) ? 1 : std::max<std::int64_t>(1, s_.hidden / s_.block);
     const std::int64_t across = std::min(threads, blocks);
-    const std::int64_t down = std::clamp<std::int64_t>(s_.batch / kRows, 1, threads / across);
+    const std::int64_t down = std::clamp<std::int64_t>(s_.batch / LeastRows(), 1, threads / across);
     std::size_t count = 0;
     for (std::int64_t x = 0; x < across; ++x) {
       const std::int64_t unit = blocks * x / across * s_.block;
@@ -338,12 +346,24 @@ class Runner {
     }
   }
 
-  void RunSteps(std::int64_t d, Memory memory, Parallel& parallel) const {
-    const bool reverse = d == 1 || state_.reverse;
+  void RunSteps(std::int64_t d, const Memory& memory, Parallel& parallel) const {
     LoadState(kH, d, memory.h);
     if (state_.cell == CellKind::kLstm) LoadState(kC, d, memory.c);
     if (state_.TwoProducts()) std::fill_n(memory.reset, s_.batch * s_.hidden, T(0));
     const std::span<Work> works = Divide(d, memory, parallel.ThreadCount());
+    if (RowsAlone(parallel.ThreadCount())) {
+      ForEachWork(works, parallel, [&](Work& work, Parallel& inner) { RunWorks({&work, 1}, d, memory, inner); });
+    } else {
+      RunWorks(works, d, memory, parallel);
+    }
+    const T* h = s_.seq % 2 == 0 ? memory.h : memory.new_h;
+    StoreState(1, d, h);
+    if (state_.cell == CellKind::kLstm) StoreState(2, d, memory.c);
+  }
+
+  // All steps of these works; h and new_h take turns.
+  void RunWorks(std::span<Work> works, std::int64_t d, Memory memory, Parallel& parallel) const {
+    const bool reverse = d == 1 || state_.reverse;
     for (std::int64_t step = 0; step < s_.seq; ++step) {
       if (state_.quantized) MultiplyHidden(d, reverse, step, memory, parallel);
       if (state_.TwoProducts()) {
@@ -366,8 +386,6 @@ class Runner {
       });
       std::swap(memory.h, memory.new_h);
     }
-    StoreState(1, d, memory.h);
-    if (state_.cell == CellKind::kLstm) StoreState(2, d, memory.c);
   }
 
   // One work may use threads itself, several have one each.
@@ -433,66 +451,14 @@ class Runner {
   std::size_t bias_at_, gemm_at_, works_at_, gemm_bytes_;
 };
 
+}  // namespace
+
 template <typename T>
 void RunRecurrent(KernelContext& c) {
   Runner<T>(c, c.state<RecurrentState>()).Run();
 }
 
-Prepared PrepareQuantized(PrepareContext& c) {
-  RecurrentState state = ReadRecurrent(c);
-  state.quantized_w = {.input = kW, .scale = 8, .zero = 9};
-  state.quantized_r = {.input = kR, .scale = 10, .zero = 11};
-  const Tensor *w = c.Constant(kW), *r = c.Constant(kR);
-  for (const QuantizedWeights* weights : {&state.quantized_w, &state.quantized_r}) CheckQuantizedWeights(c, *weights);
-  if (w != nullptr && r != nullptr && w->count() != 0 && r->count() != 0) {
-    state.hidden = r->shape()[1];
-    state.input = w->shape()[1];
-    PackQuantizedWeights(c, state.quantized_w);
-    PackQuantizedWeights(c, state.quantized_r);
-  }
-  return WithState(RunRecurrent<float>, std::move(state));
-}
-
-Prepared PrepareRecurrent(PrepareContext& c) {
-  RecurrentState state = ReadRecurrent(c);
-  if (c.InputDType(kX) == DType::kDouble) return WithState(RunRecurrent<double>, std::move(state));
-  PackRecurrentWeights(c, state);
-  return WithState(RunRecurrent<float>, std::move(state));
-}
-
-// Version 1 says with output_sequence whether Y is wanted; the outputs say that, too.
-void UpgradeRecurrent(UpgradeContext& c) { c.Take("output_sequence"); }
-
-void CountRecurrent(CostContext& c) {
-  const double steps = CostContext::DimOf(c.In(kX), 0), batch = CostContext::DimOf(c.In(kX), 1);
-  c.SetOperations(2 * steps * batch * (c.CountIn(kW) + c.CountIn(kR)));
-}
-
-constexpr OpDef Row(std::string_view name, Few<int> since) {
-  return {.name = name,
-          .since = since,
-          .types = kIeeeFloats,
-          .infer = InferRecurrent,
-          .prepare = PrepareRecurrent,
-          .upgrade = UpgradeRecurrent,
-          .cost = CountRecurrent};
-}
-
-constexpr OpDef kRecurrentOps[] = {
-    {.domain = "com.microsoft",
-     .name = "DynamicQuantizeLSTM",
-     .since = {1},
-     .types = {DType::kFloat},
-     .infer = InferRecurrent,
-     .prepare = PrepareQuantized,
-     .cost = CountRecurrent},
-    Row("GRU", {1, 3, 7, 14, 22}),
-    Row("LSTM", {1, 7, 14, 22}),
-    Row("RNN", {1, 7, 14, 22}),
-};
-
-}  // namespace
-
-std::span<const OpDef> RecurrentOps() { return kRecurrentOps; }
+template void RunRecurrent<float>(KernelContext& c);
+template void RunRecurrent<double>(KernelContext& c);
 
 }  // namespace sardonyx::ops

@@ -56,5 +56,8 @@ void InferRecurrent(InferContext& c);
 void PackRecurrentWeights(PrepareContext& c, RecurrentState& state);
 // Fails for inputs whose sizes do not fit each other.
 RecurrentSizes MakeRecurrentSizes(KernelContext& c, const RecurrentState& state);
+// The kernel, for float and double.
+template <typename T>
+void RunRecurrent(KernelContext& c);
 
 }  // namespace sardonyx::ops
