@@ -172,6 +172,16 @@ const std::vector<Spelling> kSpellings = {
      " kt = Transpose<perm = [0, 1, 3, 2]>(k) a = MatMul(q, kt) c = ~Mul(a, scale) e = ~Add(c, m)"
      " p = Softmax<axis = -1>(e) y = MatMul(p, v) }",
      13, "e = ~Add(c, m)", "c2 = Softmax<axis = -1>(c) e = ~Add(c2, m)"},
+    {"the same by Tile, as torch.repeat_interleave is written",
+     "g ($t[b,6,s,$d] q, $t[b,2,s,$d] k0, $t[b,2,s,$d] v0, $t[b,2,p,$d] pk, $t[b,2,p,$d] pv, $t[b,1,s,\"p + s\"] m)"
+     " => ($t[b,6,s,$d] y, $t[b,2,n,$d] nk, $t[b,2,n,$d] nv) <$t scale = {0.5}, int64[1] two = {2},"
+     " int64[5] r = {1, 1, 3, 1, 1}, int64[4] j = {0, 6, -1, $d}> {"
+     "nk = Concat<axis = 2>(pk, k0) nv = Concat<axis = -2>(pv, v0)"
+     " k1 = Unsqueeze(nk, two) k2 = Tile(k1, r) k = Reshape(k2, j)"
+     " v1 = Unsqueeze(nv, two) v2 = Tile(v1, r) v = Reshape(v2, j)"
+     " kt = Transpose<perm = [0, 1, 3, 2]>(k) a = MatMul(q, kt) c = ~Mul(a, scale) e = ~Add(c, m)"
+     " p = Softmax<axis = -1>(e) y = MatMul(p, v) }",
+     13, "e = ~Add(c, m)", "c2 = Softmax<axis = -1>(c) e = ~Add(c2, m)"},
     {"torch.nn.MultiheadAttention: rows before batches, a mask for each key",
      "g ($t[s,b,$w] x, $t[t,b,$w] u, $t[t,b,$w] w, bool[b,1,1,t] m) => ($t[s,b,$w] y) <int64[1] i0 = {0}, int64[1] i1 "
      "= {1}, int64[1] "
@@ -220,7 +230,15 @@ const std::vector<Spelling> kSpellings = {
     {"a mask joined of an input of its own length and of a computed one",
      kThree + ", $t[b,1,1,total] m, bool[1,1,s,t] n" + kConstants + kHeads +
          "a = MatMul(q, kt) c = ~Mul(a, scale) j = Where(n, m, low) e = ~Add(c, j) p = Softmax<axis = -1>(e)" + kBack,
-     11, "e = ~Add(c, j)", "e = ~Add(c, m)"},
+     11, "e = ~Add(c, j)", "e = ~Mul(c, j)"},
+    {"a mask whose length has a name of its own",
+     kThree + ", $t[b,1,s,total] m" + kConstants + kHeads +
+         "a = MatMul(q, kt) c = ~Mul(a, scale) e = ~Add(c, m) p = Softmax<axis = -1>(e)" + kBack,
+     11, "e = ~Add(c, m)", "e = ~Mul(c, m)"},
+    {"such a mask behind a cache",
+     ReplaceAll(kCached, "$t[b,2,p,$d] pv", "$t[b,2,p,$d] pv, bool[b,1,s,total] m") +
+         "e = Where(m, c, low) p = Softmax<axis = -1>(e) y = MatMul(p, nv) }",
+     11, "Where(m, c, low)", "Where(m, c, zero)"},
     {"GPT-2 with a cache: rows and columns of a square",
      kCached +
          "tr = Slice(tri, p1, n1, two) b0 = Slice(tr, none, n1, three) bits = Greater(b0, zero) e = Where(bits, c, low)"

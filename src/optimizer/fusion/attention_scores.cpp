@@ -190,8 +190,9 @@ class ScoreFinder {
 
   // A mask of two lengths, as of an input "total" and of past + new keys, has a last axis that inference cannot name.
   // Where one of them is that of the scores, the result is so, too: else the product with the values fails. A mask that
-  // is cut to the number of keys may have fewer, which is an error: `cut` receives that number.
-  bool HasSameKeys(ValueId kept, ValueId result, ValueId mask, ValueId* cut) const {
+  // is cut to the number of keys may have fewer, which is an error: `cut` receives that number. So may one whose last
+  // axis is named otherwise, `own`.
+  bool HasSameKeys(ValueId kept, ValueId result, ValueId mask, ValueId* cut, bool* own) const {
     const Type &scores = graph_.value(kept).type, &other = graph_.value(result).type;
     if (!scores.is_tensor() || !other.is_tensor() || scores.rank() != 4 || other.rank() != 4) return false;
     const Dim& keys = scores.dims[3];
@@ -199,7 +200,8 @@ class ScoreFinder {
       return false;
     if (EndsWith(mask, keys, 0)) return true;
     *cut = CutTo(mask, keys);
-    return *cut != kNoValue;
+    *own = *cut == kNoValue && graph_.value(mask).type.rank() > 0 && graph_.value(mask).type.dims.back().symbolic();
+    return *cut != kNoValue || *own;
   }
   // The value that holds `keys`, if the mask is Slice(x, 0, keys) of the last of its four axes.
   ValueId CutTo(ValueId mask, const Dim& keys) const {
@@ -246,13 +248,15 @@ class ScoreFinder {
       const ValueId kept = node.inputs[i], summand = node.inputs[1 - i];
       const bool same = SameShape(graph_, kept, node.outputs[0]);
       ValueId cut = kNoValue;
+      bool own = false;
       const bool equals_summand =
-          MustEqual(kept, summand) || (!same && HasSameKeys(kept, node.outputs[0], summand, &cut));
+          MustEqual(kept, summand) || (!same && HasSameKeys(kept, node.outputs[0], summand, &cut, &own));
       if (!equals_summand && !same) continue;
       scores->steps.push_back({.kind = ScoreStep::Kind::kAdd,
                                .subtracts = subtracts,
                                .operand = summand,
                                .keys = cut,
+                               .own_keys = own,
                                .dims = graph_.value(kept).type.dims});
       if (!up(kept)) continue;
       scores->equals_summand |= equals_summand;
@@ -292,7 +296,9 @@ class ScoreFinder {
       const auto low = ScalarOf(graph_, fill);
       const bool same = SameShape(graph_, kept, node.outputs[0]);
       ValueId cut = kNoValue;
-      if (!low || *low > -kAbsorbing || !(same || HasSameKeys(kept, node.outputs[0], node.inputs[0], &cut))) continue;
+      bool own = false;
+      if (!low || *low > -kAbsorbing) continue;
+      if (!same && !HasSameKeys(kept, node.outputs[0], node.inputs[0], &cut, &own)) continue;
       scores->equals_summand |= !same;
       const bool zeroed = probabilities_.condition == node.inputs[0] && probabilities_.kept_if_true == keep_if_true;
       scores->steps.push_back({.kind = ScoreStep::Kind::kFill,
@@ -301,6 +307,7 @@ class ScoreFinder {
                                .dtype = graph_.value(fill).type.dtype,
                                .keep_if_true = keep_if_true,
                                .keys = cut,
+                               .own_keys = own,
                                .zeroed = zeroed,
                                .dims = graph_.value(node.outputs[0]).type.dims});
       return true;

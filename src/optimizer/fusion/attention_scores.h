@@ -21,6 +21,7 @@ struct ScoreStep {
   bool keep_if_true = true;
   bool is_number = false;   // kFill: the condition is 0 or 1
   ValueId keys = kNoValue;  // what is added, or the condition, gets this many keys, an error if that cannot be
+  bool own_keys = false;    // its last axis has a name of its own: `keys` is to be set to the number of keys
   bool zeroed = false;      // kFill: what is filled becomes 0 behind Softmax once more, also where nothing else is left
   std::vector<Dim> dims;    // of the scores there
 };

@@ -84,9 +84,16 @@ class AttentionFuser {
     return heads;
   }
 
+  // Heads are repeated by Expand or Tile, or by a Concat of a value with itself.
+  static bool Repeats(const Node& node) {
+    if (Is(node, "Expand") || Is(node, "Tile")) return true;
+    return Is(node, "Concat") &&
+           std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) { return input == node.inputs[0]; });
+  }
+
   void ReadExpand(Heads* heads, double* scale) const {
     const Node* expand = NodeOf(heads->view.source());
-    if (expand == nullptr || !Is(*expand, "Expand")) return;
+    if (expand == nullptr || !Repeats(*expand)) return;
     const Type &from = TypeOf(expand->inputs[0]), &to = TypeOf(expand->outputs[0]);
     const AxisView::Axis& axis = heads->view.axis(kHead);
     if (!from.has_rank || !to.has_rank || from.rank() != to.rank() || axis.empty()) return;
@@ -173,7 +180,7 @@ class AttentionFuser {
     return queries;
   }
 
-  bool Fuse(NodeId softmax, const Scores& scores, const Probabilities& probabilities, ValueId queries) {
+  bool Fuse(NodeId softmax, Scores scores, const Probabilities& probabilities, ValueId queries) {
     const NodeId last = probabilities.product;
     const Node& product = graph_.node(scores.product);
     const ValueId old = graph_.node(last).outputs[0];
@@ -213,7 +220,12 @@ class AttentionFuser {
     const bool flat = PlanAsProjections(&*q, &*k, &*v);
     if (!flat && !(PlanDeep(&*q) && PlanDeep(&*k) && PlanDeep(&*v)))
       return context_.No(graph_, softmax, "a shape of queries, keys or values cannot be written as a constant");
+    const bool own_keys =
+        std::any_of(scores.steps.begin(), scores.steps.end(), [](const ScoreStep& step) { return step.own_keys; });
+    const auto counts = own_keys ? CountKeys(*k) : std::optional(std::vector<RunTimeShape>());
+    if (!counts) return context_.No(graph_, softmax, "the number of keys, which its mask must have, is not known");
     Rewrite rewrite(graph_, context_.registry, last);
+    if (own_keys) SetKeys(rewrite, *counts, &scores);
     const bool zero_rows = probabilities.guarded || probabilities.condition != kNoValue;
     const BuiltMask built = BuildMask(rewrite, scores, alignments, zero_rows);
     std::vector<Attribute> attributes;
@@ -222,6 +234,37 @@ class AttentionFuser {
       return context_.No(graph_, softmax, "its scale or cap needs a double");
     }
     return Build(rewrite, softmax, *q, *k, *v, flat, built.mask, std::move(attributes), old, probabilities.transposed);
+  }
+
+  // How many keys there are, as the sum of these sizes; nothing if they cannot be computed without the new node.
+  std::optional<std::vector<RunTimeShape>> CountKeys(const Heads& k) const {
+    std::vector<RunTimeShape> counts;
+    if (k.past != kNoValue) {
+      auto rows = CountRows(TypeOf(k.past).dims[kRow], k.past);
+      if (!rows) return std::nullopt;
+      counts.push_back(std::move(*rows));
+    }
+    auto rows = CountRows(Size(k, kRow), k.view.source());
+    if (!rows) return std::nullopt;
+    counts.push_back(std::move(*rows));
+    return counts;
+  }
+  // From an input, if one has as many, so that all layers share it.
+  std::optional<RunTimeShape> CountRows(const Dim& rows, ValueId source) const {
+    for (const ValueId input : graph_.inputs) {
+      if (!TypeOf(input).is_tensor() || graph_.value(input).initializer != nullptr) continue;
+      if (auto shape = FindRunTimeShape(graph_, input, {rows})) return shape;
+    }
+    return FindRunTimeShape(graph_, source, {rows});
+  }
+  static void SetKeys(Rewrite& rewrite, const std::vector<RunTimeShape>& counts, Scores* scores) {
+    ValueId keys = kNoValue;
+    for (const RunTimeShape& count : counts) {
+      const ValueId more = count.Build(rewrite);
+      keys = keys == kNoValue ? more : rewrite.Add("Add", {keys, more});
+    }
+    for (ScoreStep& step : scores->steps)
+      if (step.own_keys) step.keys = keys;
   }
 
   // ---- An Attention node of rank 4 that the author wrote: torch.onnx from opset 23 on

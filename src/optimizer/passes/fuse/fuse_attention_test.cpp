@@ -114,8 +114,35 @@ TEST(FuseAttention, TakesMasksThatAreJoinedOfTwoLengths) {
       ", float[b,1,1,total] m");
   longer.replace(longer.find("<int64[4] heads"), 1, "<int64[1] first = {0}, int64[1] last = {3}, ");
   EXPECT_EQ(Fused(longer, With(Shape{2, 1, 1, 9}, Shape{1, 1, 1, 4})), "Shape Slice Concat Expand " + kGuarded);
-  // A mask of another length alone may be one that is too short, which is an error.
-  EXPECT_NE(Fused(Bert("c = Add(a, m) p = Softmax(c)", masks), runs).find("Softmax"), std::string::npos);
+}
+
+// A mask that the caller gives for "total" keys has as many, or one for all: the Expand fails otherwise, as the sum
+// does.
+TEST(FuseAttention, TakesMasksWhoseLengthHasANameOfItsOwn) {
+  const std::string mask = ", float[b,1,s,total] m", expanded = "Shape Concat Concat Expand ";
+  auto runs = With(Shape{2, 1, 5, 7}, Shape{1, 1, 1, 1});
+  const std::string added = Bert("c = Add(m, a) p = Softmax(c)", mask);
+  EXPECT_EQ(Fused(added, runs), expanded + kGuarded);
+  EXPECT_EQ(Fused(added, With(Shape{2, 1, 5, 1}, Shape{1, 1, 1, 1})), expanded + kGuarded);
+  EXPECT_EQ(Fused(Bert("e = Greater(m, zero) c = Where(e, a, minus) p = Softmax(c)", mask), runs),
+            "Greater " + expanded + "Where Attention");
+  EXPECT_THROW(Fused(added, With(Shape{2, 1, 5, 6}, Shape{1, 1, 1, 1})), Error) << "shorter";
+  // Behind a cache the keys are those of both; the node itself makes what they are counted in.
+  const std::string cached =
+      "g (float[b,s,6] x0, float[b,s,6] x1, float[b,s,6] x2, float[b,2,p,3] pk, float[b,2,p,3] pv, "
+      "float[b,1,s,total] m) => (float[b,s,6] y, float[b,2,n,3] nk, float[b,2,n,3] nv)\n"
+      "<int64[4] h = {0, 0, 2, 3}, int64[3] w = {0, 0, 6}> {\n"
+      "q0 = Reshape(x0, h) q = Transpose<perm = [0, 2, 1, 3]>(q0)\n"
+      "k0 = Reshape(x1, h) k1 = Transpose<perm = [0, 2, 1, 3]>(k0) nk = Concat<axis = 2>(pk, k1)\n"
+      "v0 = Reshape(x2, h) v1 = Transpose<perm = [0, 2, 1, 3]>(v0) nv = Concat<axis = -2>(pv, v1)\n"
+      "k = Transpose<perm = [0, 1, 3, 2]>(nk) a = MatMul(q, k) c = Add(a, m) pr = Softmax(c)\n"
+      "o = MatMul(pr, nv) o1 = Transpose<perm = [0, 2, 1, 3]>(o) y = Reshape(o1, w) }";
+  EXPECT_EQ(
+      Fused(
+          cached,
+          {{Shape{2, 1, 6}, Shape{2, 1, 6}, Shape{2, 1, 6}, Shape{2, 2, 4, 3}, Shape{2, 2, 4, 3}, Shape{2, 1, 1, 5}},
+           {Shape{1, 3, 6}, Shape{1, 3, 6}, Shape{1, 3, 6}, Shape{1, 2, 0, 3}, Shape{1, 2, 0, 3}, Shape{1, 1, 3, 3}}}),
+      "Shape Concat Shape Concat Add Concat Expand " + kGuarded);
 }
 
 // GPT-2 fills with the lowest number and adds it, too: where both mask a key, the score is -infinity, so that a row
@@ -233,14 +260,23 @@ TEST(FuseAttention, LeavesCachesThatTheMaskIsMadeFrom) {
 }
 
 TEST(FuseAttention, TakesSharedHeads) {
-  EXPECT_EQ(
-      Fused("g (float[b,4,s,3] q, float[b,2,t,3] k, float[b,2,t,3] v) => (float[b,4,s,3] y)\n"
-            "<int64[1] two = {2}, int64[4] j = {0, 4, -1, 3}, int64[5] r = {1, 1, 2, 1, 1}> {\n"
-            "k0 = Unsqueeze(k, two) k1 = Expand(k0, r) k2 = Reshape(k1, j) kt = Transpose<perm = [0, 1, 3, 2]>(k2)\n"
-            "v0 = Unsqueeze(v, two) v1 = Expand(v0, r) v2 = Reshape(v1, j)\n"
+  const auto repeated = [](const std::string& keys, const std::string& values) {
+    return Fused(
+        "g (float[b,4,s,3] q, float[b,2,t,3] k, float[b,2,t,3] v) => (float[b,4,s,3] y)\n"
+        "<int64[1] two = {2}, int64[4] j = {0, 4, -1, 3}, int64[5] r = {1, 1, 2, 1, 1}> {\n"
+        "k0 = Unsqueeze(k, two) k1 = " +
+            keys +
+            " k2 = Reshape(k1, j) kt = Transpose<perm = [0, 1, 3, 2]>(k2)\n"
+            "v0 = Unsqueeze(v, two) v1 = " +
+            values +
+            " v2 = Reshape(v1, j)\n"
             "a = MatMul(q, kt) p = Softmax(a) y = MatMul(p, v2) }",
-            {{Shape{2, 4, 5, 3}, Shape{2, 2, 7, 3}, Shape{2, 2, 7, 3}}}),
-      "Attention");
+        {{Shape{2, 4, 5, 3}, Shape{2, 2, 7, 3}, Shape{2, 2, 7, 3}}});
+  };
+  EXPECT_EQ(repeated("Expand(k0, r)", "Expand(v0, r)"), "Attention");
+  EXPECT_EQ(repeated("Tile(k0, r)", "Tile(v0, r)"), "Attention") << "as torch.repeat_interleave is written";
+  EXPECT_EQ(repeated("Concat<axis = 2>(k0, k0)", "Concat<axis = 2>(v0, v0)"), "Attention");
+  EXPECT_NE(repeated("Concat<axis = 1>(k0, k0)", "Concat<axis = 1>(v0, v0)"), "Attention") << "heads 0, 1, 0, 1";
 }
 
 // torch.onnx writes Attention from opset 23 on, behind a cache and the heads that it repeats.
