@@ -146,17 +146,20 @@ def export_by_optimum(model, folder, task):
     onnx_export_from_model(model, folder, task=task, do_validation=False)
 
 
-def export_by_builder(name, path):
-    from onnxruntime_genai.models.builder import create_model
+def save_for_builder(model, source):
     from tokenizers import Tokenizer, models
-    folder = path.with_suffix("")
-    source = folder / "source"
-    model = decoder(name, "eager")
     model.generation_config = t.GenerationConfig(**TOKENS)
     model.save_pretrained(source)
     words = Tokenizer(models.WordLevel({f"w{number}": number for number in range(WORDS)}, unk_token="w3"))
     t.PreTrainedTokenizerFast(tokenizer_object=words, pad_token="w0", bos_token="w1",
                               eos_token="w2").save_pretrained(source)
+
+
+def export_by_builder(name, path):
+    from onnxruntime_genai.models.builder import create_model
+    folder = path.with_suffix("")
+    source = folder / "source"
+    save_for_builder(decoder(name, "eager"), source)
     create_model("", str(source), str(folder), "fp32", "cpu", str(folder / "cache"))
     (folder / "model.onnx").rename(path)
     (folder / "model.onnx.data").rename(path.parent / "model.onnx.data")
