@@ -164,8 +164,8 @@ std::vector<Source> Reader::Find() const {
   return sources;
 }
 
-// The tensors of an .npz, or the one of an .npy or .pb. In an .npz the names say what is meant, so that an array for
-// another input is no guess at the only one: "arr_0" alone is none, as NumPy calls an array that was saved without.
+// The tensors of an .npz, or the one of an .npy or .pb. A single tensor goes to the only input whatever its name; the
+// one of an .npz does so only if NumPy named it ("arr_0"): a name that the user chose and no input has is a mistake.
 Tensors Reader::ReadFileOfTensors(const fs::path& path) const {
   std::vector<HostTensor> tensors = ReadTensors(path);
   if (tensors.empty()) Invalid("'" + path.string() + "': expected at least one tensor, found none");
