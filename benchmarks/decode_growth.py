@@ -3,11 +3,12 @@
 usage: decode_growth.py [--prompt 32,512] [--steps 64] [--threads 2] [--rounds 3] [--json FILE] MODEL.onnx...
 
 A generation is a run over the prompt, then steps of one token; the `present` of each run is the `past` of the next.
-Sessions are made anew in each round, for two generations. Both engines step in turns, so that a machine whose speed
-drifts favours neither; a turn begins when the threads of the engine before sleep. In its turn an engine repeats its last
-run, untimed, which wakes its threads, and runs the step twice with the same inputs: the first time its length is new (to
-the session in its first generation), the second time it is known. Times are the minimum of a step over the rounds, and
-of these the median over the steps.
+Each engine has two sessions, made anew in each round: one in its first generation, to which every length is new, and one
+that has been through a generation of the same lengths before. What differs between them is what a new length costs.
+(One session that runs each step twice tells something else: its second run finds the caches and the memory of the first
+as that left them.) All four step in turns, so that a machine whose speed drifts favours none; a turn begins when the
+threads of the one before sleep, with the session's last run again, untimed, which wakes its threads. Times are the
+minimum of a step over the rounds, and of these the median over the steps.
 """
 import argparse
 import json
@@ -23,6 +24,7 @@ import onnxruntime  # noqa: E402
 import sardonyx  # noqa: E402
 
 ENGINES = {"sardonyx": sardonyx, "onnxruntime": onnxruntime}
+KINDS = ("first", "known")
 TYPES = {"tensor(float)": np.float32, "tensor(float16)": np.float16}
 VOCABULARY = 256  # tokens stay below every model's number of them
 
@@ -43,7 +45,7 @@ class Generation:
                 size = size if isinstance(size, int) else head_size
                 self.past[value.name] = np.zeros((1, heads, 0, size), TYPES[value.type])
         self.length = 0
-        self.times, self.known_times = [], []
+        self.times = []
         self.feeds = None  # of the last run
         self.run(np.random.default_rng(0).integers(0, VOCABULARY, prompt))
 
@@ -57,11 +59,9 @@ class Generation:
         if self.feeds is not None:
             self.session.run(None, self.feeds)
             self.feeds = None  # the memory of its past goes, as in a program that generates
-        for times in (self.times, self.known_times):
-            results = None  # the memory of the last results goes before the clock starts
-            start = time.perf_counter()
-            results = self.session.run(None, feeds)
-            times.append(time.perf_counter() - start)
+        start = time.perf_counter()
+        results = self.session.run(None, feeds)
+        self.times.append(time.perf_counter() - start)
         results = dict(zip(self.outputs, results, strict=True))
         self.past = {name: results[name.replace("past_key_values", "present")] for name in self.past}
         self.feeds = feeds
@@ -70,24 +70,23 @@ class Generation:
 
 
 def one_round(path, prompt, options):
-    """Seconds of every run, by (engine, "first" or "second" generation or "known" length); the most scores differ."""
-    sessions = {name: engines.open_session(engine, path, options.threads) for name, engine in ENGINES.items()}
-    seconds, difference = {}, 0.0
-    for generation in ("first", "second"):
-        states = {}
-        for name, session in sessions.items():
+    """Seconds of every run, by (engine, "first" generation or "known" lengths); the most scores differ."""
+    states = {}
+    for name, engine in ENGINES.items():
+        for kind in KINDS:
+            session = engines.open_session(engine, path, options.threads)
             engines.settle()
-            states[name] = Generation(session, prompt, options.head_size)
-        for step in range(options.steps):
-            for name in ENGINES if step % 2 == 0 else list(ENGINES)[::-1]:
-                engines.settle()
-                states[name].run([step % VOCABULARY])
-        scores = [state.scores for state in states.values()]
-        difference = max(difference, float(np.abs(scores[0] - scores[1]).max()))
-        for name, state in states.items():
-            seconds[name, generation] = state.times
-            seconds[name, "known"] = state.known_times
-    return seconds, difference
+            if kind == "known":
+                before = Generation(session, prompt, options.head_size)
+                for step in range(options.steps):
+                    before.run([step % VOCABULARY])
+            states[name, kind] = Generation(session, prompt, options.head_size)
+    for step in range(options.steps):
+        for key in states if step % 2 == 0 else list(states)[::-1]:
+            engines.settle()
+            states[key].run([step % VOCABULARY])
+    scores = [states[name, "first"].scores for name in ENGINES]
+    return {key: state.times for key, state in states.items()}, float(np.abs(scores[0] - scores[1]).max())
 
 
 def measure(path, prompt, options):
@@ -117,17 +116,16 @@ def main():
     parser.add_argument("--head-size", type=int, default=64, help="of caches whose last axis the model leaves open")
     parser.add_argument("--json")
     options = parser.parse_args()
-    kinds = ("first", "second", "known")
-    print("ms per token".ljust(28), "prompt".rjust(7), *(kind.rjust(8) for kind in kinds), "first/known",
-          *("peer's".rjust(8) + f" {kind}" for kind in kinds), "peer's/ours, first")
+    print("ms per token".ljust(28), "prompt".rjust(7), *(kind.rjust(8) for kind in KINDS), "first/known",
+          *("peer's".rjust(8) + f" {kind}" for kind in KINDS), "peer's/ours, first")
     rows = []
     for path in options.models:
         for prompt in map(int, options.prompt.split(",")):
             row = measure(path, prompt, options)
             rows.append(row)
-            ours, theirs = ([row[f"{name} {kind}"] for kind in kinds] for name in ENGINES)
-            print(row["model"].ljust(28), f"{prompt:7}", *(f"{ms:8.2f}" for ms in ours), f"{ours[0] / ours[2]:11.3f}",
-                  *(f"{ms:8.2f}".ljust(9 + len(kind)) for ms, kind in zip(theirs, kinds, strict=True)),
+            ours, theirs = ([row[f"{name} {kind}"] for kind in KINDS] for name in ENGINES)
+            print(row["model"].ljust(28), f"{prompt:7}", *(f"{ms:8.2f}" for ms in ours), f"{ours[0] / ours[1]:11.3f}",
+                  *(f"{ms:8.2f}".ljust(9 + len(kind)) for ms, kind in zip(theirs, KINDS, strict=True)),
                   f"{theirs[0] / ours[0]:18.2f}", flush=True)
     if options.json:
         with open(options.json, "w") as file:

@@ -138,6 +138,7 @@ class LlamaCppGeneration:
         """Another generation behind `length` tokens, a multiple of FILLED: copies of a short sequence, joined to one.
         All have the positions of the first; what a step reads is the same."""
         self.open(length // FILLED)
+        self.length = 0
         self.run([i % VOCABULARY for i in range(FILLED)])
         memory = self.api.llama_get_memory(self.context)
         size = self.api.llama_state_seq_get_size(self.context, 0)

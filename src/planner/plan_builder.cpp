@@ -33,6 +33,17 @@ Type WithoutShape(const Type& type) {
   return Type::TensorOf(type.dtype);
 }
 
+// In place: a decoder has two caches a layer, all of which grow by each token. Whether any size differs.
+bool TakeSizes(Dims sizes, Type& type) {
+  bool differs = false;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    if (type.dims[i].known() && type.dims[i].number() == sizes[i]) continue;
+    type.dims[i] = Dim(sizes[i]);
+    differs = true;
+  }
+  return differs;
+}
+
 bool IsStatic(const Type& type) { return type.is_tensor() && type.dtype != DType::kUndefined && type.HasStaticShape(); }
 
 }  // namespace
@@ -84,24 +95,22 @@ PlanBuilder::Fact PlanBuilder::InitialFact(int slot) const {
           true};
 }
 
-// Whether the input is a tensor of the type that it had in the plan before, and its contents do not matter.
-bool PlanBuilder::IsAsBefore(std::size_t input) const {
+// Whether the input is a tensor of the type and rank that it had in the plan before, and its contents do not matter.
+bool PlanBuilder::MayDifferInSizeOnly(std::size_t input) const {
   const InputFact& given = inputs_[input];
   const Fact& fact = facts_[outline_.inputs()[input]];
-  if (!has_facts_before_ || !given.ref.present() || given.known.has_value() || fact.known.has_value() ||
-      !fact.is_static || fact.type.dtype != given.ref.dtype || fact.type.dims.size() != given.ref.shape.size() ||
-      std::find(learned_.inputs.begin(), learned_.inputs.end(), static_cast<int>(input)) != learned_.inputs.end())
-    return false;
-  return std::equal(given.ref.shape.begin(), given.ref.shape.end(), fact.type.dims.begin(),
-                    [](std::int64_t size, const Dim& dim) { return dim.known() && dim.number() == size; });
+  return has_facts_before_ && given.ref.present() && !given.known.has_value() && !fact.known.has_value() &&
+         fact.is_static && fact.type.dtype == given.ref.dtype && fact.type.dims.size() == given.ref.shape.size() &&
+         std::find(learned_.inputs.begin(), learned_.inputs.end(), static_cast<int>(input)) == learned_.inputs.end();
 }
 
 void PlanBuilder::AddInputs() {
   plan_->input_shapes.reserve(outline_.inputs().size());
   for (std::size_t i = 0; i < outline_.inputs().size(); ++i) {
     const int slot = outline_.inputs()[i];
-    if (IsAsBefore(i)) {
+    if (MayDifferInSizeOnly(i)) {
       plan_->input_shapes.emplace_back(Shape(inputs_[i].ref.shape));
+      SetChanged(slot, TakeSizes(inputs_[i].ref.shape, facts_[slot].type));
       continue;
     }
     Fact fact = FactOfInput(i);

@@ -44,7 +44,7 @@ class PlanBuilder {
   void NoteOutcome(int index, std::size_t steps_before);
   void LendTypes(const Step& step);
   void TakeTypesBack(const Step& step);
-  bool IsAsBefore(std::size_t input) const;
+  bool MayDifferInSizeOnly(std::size_t input) const;
   bool HasLateInput(const Step& step) const;
   void PlanStep(int index);
   bool PlanLikeTwin(int index);
