@@ -2,7 +2,7 @@
 
 usage: llm.py [--models 135m] [--bits fp32,fp16,8-bit,4-bit] [--prompts 32,512] [--steps 128] [--threads 2]
               [--cache growing|shared] [--engines sardonyx,llama_cpp,onnxruntime] [--generations 2] [--filled]
-              [--llama-cpp FOLDER] [--json FILE] [--page FILE.html]
+              [--prompt-runs 1] [--llama-cpp FOLDER] [--json FILE] [--page FILE.html]
 
 For each model, number of bits and prompt, each engine has a process of its own, with its model loaded. A generation is
 a run over the prompt, then steps of one token; each engine runs a few steps in its turn, and a process answers only
@@ -63,18 +63,19 @@ class Engine:
         self.process.wait()
 
 
-def generate(engines, prompt, steps, tokens, filled):
+def generate(engines, prompt, options, tokens):
     """{engine: (seconds of the prompt, [of each step], scores)} of one generation, the engines in turns. Of a filled
     cache there are no seconds."""
-    result = {}
-    for engine in engines:
-        if filled:
-            engine.ask(fill=prompt)
-            result[engine.name] = [None, [], None]
-            continue
-        engine.ask(begin=True)
-        found = engine.ask(tokens=tokens[:prompt], one_by_one=False)
-        result[engine.name] = [sum(found["seconds"]), [], None]
+    result = {engine.name: [None, [], None] for engine in engines}
+    steps, taken = options.steps, {engine.name: [] for engine in engines}
+    for _ in range(1 if options.filled else options.prompt_runs):
+        for engine in engines:
+            if options.filled:
+                engine.ask(fill=prompt)
+                continue
+            engine.ask(begin=True)
+            taken[engine.name].append(sum(engine.ask(tokens=tokens[:prompt], one_by_one=False)["seconds"]))
+            result[engine.name][0] = statistics.median(taken[engine.name])
     for turn, begin in enumerate(range(prompt, prompt + steps, TURN)):
         part = tokens[begin:min(begin + TURN, prompt + steps)]
         for engine in engines if turn % 2 == 0 else engines[::-1]:
@@ -99,7 +100,7 @@ def measure(shape, bits, prompt, options, engines):
             path = gguf if engine.name == "llama_cpp" else onnx
             engine.start(str(path), options.threads, prompt + options.steps, options.cache)
             started.append(engine)
-        found = {kind: generate(engines, prompt, options.steps, tokens, options.filled)
+        found = {kind: generate(engines, prompt, options, tokens)
                  for kind in KINDS[:options.generations]}
         for engine in engines:
             rows.append({"model": shape.name, "bits": bits, "prompt": prompt, "steps": options.steps,
@@ -154,6 +155,7 @@ def parse():
     parser.add_argument("--llama-cpp", default=ROOT / "build/llama_cpp", help="its environment, made if it is missing")
     parser.add_argument("--engines", default=",".join(ENGINES), help="their scores are compared with the last one's")
     parser.add_argument("--generations", type=int, choices=(1, 2), default=2, help="1: no later one, in half the time")
+    parser.add_argument("--prompt-runs", type=int, default=1, help="over each prompt, in turns; the median counts")
     parser.add_argument("--filled", action="store_true", help="fill the cache instead of running over a prompt")
     parser.add_argument("--json", default=BUILD / "benchmarks/llm.json", help="rows of earlier runs in it are kept")
     parser.add_argument("--page", default=BUILD / "benchmarks/llm.html")
