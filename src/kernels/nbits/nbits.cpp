@@ -137,13 +137,12 @@ class Product {
     std::byte* row = a_ + m * plan_.a_row_bytes;
     if (plan_.int8) {
       set_.round_row(a, g_.shape.k, g_.shape.block, set_.middle[NBitsIndex(g_.shape.bits)],
-                     reinterpret_cast<std::int8_t*>(row), scales_ + m * blocks_, sums_ + m * blocks_,
-                     starts_ + m * blocks_);
+                     reinterpret_cast<std::int8_t*>(row), scales_ + m, sums_ + m, starts_ + m, g_.m);
       return;
     }
     std::memcpy(row, a, static_cast<std::size_t>(g_.shape.k) * sizeof(float));
     std::memset(row + g_.shape.k * 4, 0, static_cast<std::size_t>(blocks_ * g_.shape.block - g_.shape.k) * 4);
-    if (g_.shape.has_zeros) set_.sum_row(a, g_.shape.k, g_.shape.block, sums_ + m * blocks_);
+    if (g_.shape.has_zeros) set_.sum_row(a, g_.shape.k, g_.shape.block, sums_ + m, g_.m);
   }
 
   // One panel or two.
@@ -152,7 +151,7 @@ class Product {
     NBitsTileArgs t;
     t.panel = g_.packed + panel * PanelBytes(g_.shape, set_.lanes);
     t.blocks = blocks_, t.groups = GroupsOf(g_.shape), t.has_offsets = g_.shape.has_zeros;
-    t.a_row_bytes = plan_.a_row_bytes, t.a_block_stride = blocks_;
+    t.a_row_bytes = plan_.a_row_bytes, t.a_block_stride = g_.m;
     t.y_stride = g_.ldy;
     t.panel_bytes = PanelBytes(g_.shape, set_.lanes);
     t.columns = std::min(count * set_.lanes, g_.shape.n - panel * set_.lanes);
@@ -164,7 +163,7 @@ class Product {
     for (int64_t i = 0; i < parts; ++i) {
       const int64_t m = g_.m * i / parts, rows = g_.m * (i + 1) / parts - m;
       t.a = a_ + m * plan_.a_row_bytes;
-      t.a_scales = scales_ + m * blocks_, t.a_sums = sums_ + m * blocks_, t.a_starts = starts_ + m * blocks_;
+      t.a_scales = scales_ + m, t.a_sums = sums_ + m, t.a_starts = starts_ + m;
       t.y = g_.y + m * g_.ldy + panel * set_.lanes;
       functions[rows - 1](t);
     }

@@ -23,10 +23,12 @@ struct NBitsTileArgs {
   bool has_offsets = false;
   const std::byte* a = nullptr;  // int8: [rows][a_row_bytes] bytes, blocks * groups * 32 / bits of them; f32: floats
   std::ptrdiff_t a_row_bytes = 0;
-  const float* a_scales = nullptr;  // int8: [rows][a_block_stride]
-  const float* a_sums = nullptr;    // of each block of a (int8: of its bytes), [rows][a_block_stride]
-  // int8: the sums times -NBitsSet::middle, [rows][a_block_stride]; where int8 adds products in 16 bits, both halves of
-  // a word in it have their own
+  // Numbers of the blocks of a, [blocks][a_block_stride], the rows of a block beside each other: one address reaches
+  // all.
+  const float* a_scales = nullptr;  // int8
+  const float* a_sums = nullptr;    // (int8: of its bytes)
+  // int8: the sums times -NBitsSet::middle; where int8 adds products in 16 bits, both halves of a word in it have their
+  // own
   const std::int32_t* a_starts = nullptr;
   std::ptrdiff_t a_block_stride = 0;
   float* y = nullptr;
@@ -50,11 +52,11 @@ struct NBitsSet {
   void (*widen[3])(const std::byte* panel, std::int64_t blocks, std::int64_t groups, bool has_offsets, float* dst,
                    std::ptrdiff_t dst_stride);
   // A row as blocks of bytes with scales max|a| / 127 (NaN where a block has one), the sums of the bytes, and these
-  // times -middle; zeros behind k.
+  // times -middle, each `stride` after the one before; zeros behind k.
   void (*round_row)(const float* a, std::int64_t k, std::int64_t block, std::int32_t middle, std::int8_t* out,
-                    float* scales, float* sums, std::int32_t* starts);
+                    float* scales, float* sums, std::int32_t* starts, std::ptrdiff_t stride);
   // The sums of the blocks of a row.
-  void (*sum_row)(const float* a, std::int64_t k, std::int64_t block, float* sums);
+  void (*sum_row)(const float* a, std::int64_t k, std::int64_t block, float* sums, std::ptrdiff_t stride);
 };
 
 inline int NBitsIndex(int bits) { return bits == 2 ? 0 : bits == 4 ? 1 : 2; }

@@ -73,19 +73,19 @@ template <int R>
 inline void StartBlock(const NBitsTileArgs& t, int64_t i, UintVec (&dots)[R]) {
 #pragma GCC unroll 8
   for (ptrdiff_t r = 0; r < R; ++r)
-    dots[r] = BroadcastInt(static_cast<std::uint32_t>(t.a_starts[r * t.a_block_stride + i]));
+    dots[r] = BroadcastInt(static_cast<std::uint32_t>(t.a_starts[i * t.a_block_stride + r]));
 }
 template <int R, bool kOffsets = true>
 inline void AddBlock(const NBitsTileArgs& t, int64_t i, const Block& b, const UintVec (&dots)[R], Vec (&sum)[R]) {
 #pragma GCC unroll 8
   for (ptrdiff_t r = 0; r < R; ++r) {
     const Vec dot = __builtin_convertvector((IntVec)dots[r], Vec);
-    sum[r] += b.scale * (Broadcast(t.a_scales[r * t.a_block_stride + i]) * dot);
+    sum[r] += b.scale * (Broadcast(t.a_scales[i * t.a_block_stride + r]) * dot);
   }
   if (!kOffsets || !t.has_offsets) return;
 #pragma GCC unroll 8
   for (ptrdiff_t r = 0; r < R; ++r) {
-    const ptrdiff_t at = r * t.a_block_stride + i;
+    const ptrdiff_t at = i * t.a_block_stride + r;
     sum[r] -= b.offset * Broadcast(t.a_scales[at] * t.a_sums[at]);
   }
 }
@@ -140,16 +140,16 @@ void TileInt8(const NBitsTileArgs& t) {
   for (ptrdiff_t q = 0; q < P; ++q) StoreRows<R>(t, sum[q], q * kLanes);
 }
 
-// sum + AddWords, one after another: made into a tree by the compiler, a chain of sums would need all products of a
-// tile at once, which sixteen registers do not hold.
-inline UintVec AddInOrder(UintVec sum, UintVec words) {
-  sum = AddWords(sum, words);
+// A sum that is made before the next one begins: made into a tree by the compiler, a chain of sums would need all
+// products of a tile at once, which sixteen registers do not hold.
+inline UintVec InOrder(UintVec sum) {
   asm("" : "+x"(sum));
   return sum;
 }
 
 // Groups whose sums of pairs fit into 16 bits: 8 * 2 * 15 * 127 at 4 bits, 16 * 2 * 3 * 127 at 2 bits.
 constexpr int64_t kGroupsOfWords = 4;
+constexpr int64_t kGroupsOfBytes = 8;  // of a block of 32 weights of 8 bits
 
 // Adds the dot products of `kGroups` groups. Where bytes have no instruction of their own, sums of pairs of products
 // are exact in 16 bits: those of few bits stay there for all the groups, those of 8 bits (as signed numbers) go to 32
@@ -173,9 +173,9 @@ inline const std::byte* AddGroups(const std::byte* groups, const std::byte* a, p
         std::uint32_t four;
         std::memcpy(&four, a + r * a_row_bytes + 4 * part, 4);
         if constexpr (kBits == 8) {
-          sum[r] = SumPairs(sum[r], PairsOfSignedBytes(w, BroadcastInt(four)));
+          sum[r] = InOrder(SumPairs(sum[r], PairsOfSignedBytes(w, BroadcastInt(four))));
         } else {
-          words[r] = AddInOrder(words[r], PairsOfBytes(w, BroadcastInt(four)));
+          words[r] = InOrder(AddWords(words[r], PairsOfBytes(w, BroadcastInt(four))));
         }
       }
     }
@@ -188,21 +188,24 @@ inline const std::byte* AddGroups(const std::byte* groups, const std::byte* a, p
   return a;
 }
 
-// Blocks of several groups of words: each adds to sums of 32 bits.
-template <int kBits, int R, int kGroups>
+// Blocks of several groups of words: each adds to sums of 32 bits. `kBlock` groups a block, or as many as the call says
+// if that is 0: with a number, nothing is counted and no address is kept in memory between the blocks.
+template <int kBits, int R, int kGroups, int kBlock = 0, bool kOffsets = true>
 inline void TilePairs(const NBitsTileArgs& t) {
   Vec sum[R];
 #pragma GCC unroll 8
   for (ptrdiff_t r = 0; r < R; ++r) sum[r] = Broadcast(0);
   FetchResults<R>(t);
   const std::byte *p = t.panel, *a = t.a;
+  const int64_t groups = kBlock > 0 ? kBlock : t.groups;
   for (int64_t i = 0; i < t.blocks; ++i) {
-    const Block b = ReadBlock<true>(&p, t.has_offsets, t.groups);
+    const Block b = ReadBlock<true>(&p, kOffsets && t.has_offsets, groups);
     UintVec dots[R];
     StartBlock(t, i, dots);
-    for (int64_t g = 0; g < t.groups; g += kGroups)
+#pragma GCC unroll 4
+    for (int64_t g = 0; g < groups; g += kGroups)
       a = AddGroups<kBits, R, kGroups>(b.groups + g * kVectorBytes, a, t.a_row_bytes, dots);
-    AddBlock(t, i, b, dots, sum);
+    AddBlock<R, kOffsets>(t, i, b, dots, sum);
   }
   StoreRows<R>(t, sum);
 }
@@ -232,7 +235,7 @@ inline void TileWords(const NBitsTileArgs& t) {
         for (ptrdiff_t r = 0; r < R; ++r) {
           std::uint32_t four;
           std::memcpy(&four, a + r * t.a_row_bytes + 4 * (part + kParts * g), 4);
-          words[r] = AddInOrder(words[r], PairsOfBytes(w, BroadcastInt(four)));
+          words[r] = InOrder(AddWords(words[r], PairsOfBytes(w, BroadcastInt(four))));
         }
       }
     }
@@ -257,6 +260,9 @@ void TileInt8Pairs(const NBitsTileArgs& t) {
     if (t.groups == kGroupsOfWords)
       return t.has_offsets ? TileWords<kBits, R, kGroupsOfWords, true>(t)
                            : TileWords<kBits, R, kGroupsOfWords, false>(t);
+  } else if (t.groups == kGroupsOfBytes) {
+    return t.has_offsets ? TilePairs<kBits, R, kGroupsOfWords, kGroupsOfBytes, true>(t)
+                         : TilePairs<kBits, R, kGroupsOfWords, kGroupsOfBytes, false>(t);
   }
   if (t.groups % kGroupsOfWords == 0) return TilePairs<kBits, R, kGroupsOfWords>(t);
   t.groups % 2 == 0 ? TilePairs<kBits, R, 2>(t) : TilePairs<kBits, R, 1>(t);
@@ -299,7 +305,7 @@ void TileF32(const NBitsTileArgs& t) {
 #pragma GCC unroll 8
     for (ptrdiff_t r = 0; r < R; ++r) {
       sum[r] += b.scale * (acc[r][0] + acc[r][1]);
-      if (t.has_offsets) sum[r] -= b.offset * Broadcast(t.a_sums[r * t.a_block_stride + i]);
+      if (t.has_offsets) sum[r] -= b.offset * Broadcast(t.a_sums[i * t.a_block_stride + r]);
     }
   }
   StoreRows<R>(t, sum);
@@ -349,9 +355,9 @@ inline Vec OverHalves(Vec v) {
 
 // NOLINTNEXTLINE(readability-function-size): a row in, four arrays out
 void RoundRow(const float* a, int64_t k, int64_t block, std::int32_t middle, std::int8_t* out, float* scales,
-              float* sums, std::int32_t* starts) {
+              float* sums, std::int32_t* starts, ptrdiff_t stride) {
   using Bytes __attribute__((vector_size(kLanes))) = std::int8_t;
-  for (int64_t begin = 0; begin < k; begin += block, ++scales, ++sums, ++starts) {
+  for (int64_t begin = 0; begin < k; begin += block, scales += stride, sums += stride, starts += stride) {
     Vec max = Broadcast(0);
     for (int64_t i = begin; i < begin + block; i += kLanes) max = Max(max, Abs(Load(a + i, FirstLanes(k - i))));
     const float largest = OverLanes(max, [](Vec x, Vec y) { return Max(x, y); })[0];
@@ -378,11 +384,11 @@ void RoundRow(const float* a, int64_t k, int64_t block, std::int32_t middle, std
   }
 }
 
-void SumRow(const float* a, int64_t k, int64_t block, float* sums) {
-  for (int64_t begin = 0; begin < k; begin += block) {
+void SumRow(const float* a, int64_t k, int64_t block, float* sums, ptrdiff_t stride) {
+  for (int64_t begin = 0; begin < k; begin += block, sums += stride) {
     Vec sum = Broadcast(0);
     for (int64_t i = begin; i < begin + block; i += kLanes) sum += Load(a + i, FirstLanes(k - i));
-    *sums++ = Sum(sum);
+    *sums = Sum(sum);
   }
 }
 
