@@ -182,6 +182,15 @@ const std::vector<Spelling> kSpellings = {
      " kt = Transpose<perm = [0, 1, 3, 2]>(k) a = MatMul(q, kt) c = ~Mul(a, scale) e = ~Add(c, m)"
      " p = Softmax<axis = -1>(e) y = MatMul(p, v) }",
      13, "e = ~Add(c, m)", "c2 = Softmax<axis = -1>(c) e = ~Add(c2, m)"},
+    {"groups of heads in an axis of their own, behind a cache",
+     "g ($t[b,4,s,$d] q0, $t[b,2,s,$d] k0, $t[b,2,s,$d] v0, $t[b,2,p,$d] pk, $t[b,2,p,$d] pv, $t[b,1,s,\"p + s\"] m)"
+     " => ($t[b,4,s,$d] y, $t[b,2,n,$d] nk, $t[b,2,n,$d] nv) <$t scale = {0.5}, int64[1] one = {1},"
+     " int64[1] two = {2}, int64[5] groups = {0, 2, 2, -1, $d}, int64[4] j = {0, 4, -1, $d}> {"
+     "nk = Concat<axis = 2>(pk, k0) nv = Concat<axis = -2>(pv, v0) q = Reshape(q0, groups)"
+     " k = Unsqueeze(nk, two) v = Unsqueeze(nv, two) kt = Transpose<perm = [0, 1, 2, 4, 3]>(k) a = MatMul(q, kt)"
+     " c = ~Mul(a, scale) m5 = Unsqueeze(m, one) e = ~Add(c, m5) p = Softmax<axis = -1>(e) o = MatMul(p, v)"
+     " y = Reshape(o, j) }",
+     13, "k = Unsqueeze(nk, two)", "k = Unsqueeze(nk, one)"},
     {"torch.nn.MultiheadAttention: rows before batches, a mask for each key",
      "g ($t[s,b,$w] x, $t[t,b,$w] u, $t[t,b,$w] w, bool[b,1,1,t] m) => ($t[s,b,$w] y) <int64[1] i0 = {0}, int64[1] i1 "
      "= {1}, int64[1] "

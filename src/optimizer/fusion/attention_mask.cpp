@@ -89,6 +89,7 @@ std::optional<MaskAlignment> AlignMask(const Graph& graph, const ScoreStep& step
   if (!segments) return std::nullopt;
   std::vector<Dim> mine(dims.size() - type.rank(), Dim(1));
   mine.insert(mine.end(), type.dims.begin(), type.dims.end());
+  if (step.same_keys && type.rank() > 0) mine.back() = dims.back();
   std::vector<Dim> result, expanded = mine;
   for (const Segment& s : *segments) {
     bool any = false, all = true;

@@ -194,8 +194,8 @@ class ScoreFinder {
   // axis is named otherwise, `own`.
   bool HasSameKeys(ValueId kept, ValueId result, ValueId mask, ValueId* cut, bool* own) const {
     const Type &scores = graph_.value(kept).type, &other = graph_.value(result).type;
-    if (!scores.is_tensor() || !other.is_tensor() || scores.rank() != 4 || other.rank() != 4) return false;
-    const Dim& keys = scores.dims[3];
+    if (!scores.is_tensor() || !other.is_tensor() || scores.rank() < 4 || other.rank() != scores.rank()) return false;
+    const Dim& keys = scores.dims.back();
     if (!keys.symbolic() || !std::equal(scores.dims.begin(), scores.dims.end() - 1, other.dims.begin(), SameDim))
       return false;
     if (EndsWith(mask, keys, 0)) return true;
@@ -203,20 +203,21 @@ class ScoreFinder {
     *own = *cut == kNoValue && graph_.value(mask).type.rank() > 0 && graph_.value(mask).type.dims.back().symbolic();
     return *cut != kNoValue || *own;
   }
-  // The value that holds `keys`, if the mask is Slice(x, 0, keys) of the last of its four axes.
+  // The value that holds `keys`, if the mask is Slice(x, 0, keys) of the last of its axes.
   ValueId CutTo(ValueId mask, const Dim& keys) const {
     const Node* slice = ProducerOf(graph_, mask, "Slice");
     const Type& type = graph_.value(mask).type;
-    if (slice == nullptr || slice->inputs.size() < 4 || !type.has_rank || type.rank() != 4) return kNoValue;
+    if (slice == nullptr || slice->inputs.size() < 4 || !type.has_rank || type.rank() < 4) return kNoValue;
     const Type& from = graph_.value(slice->inputs[0]).type;
     const auto axes = IntsOf(graph_, slice->inputs[3]);
     const ValueId end = slice->inputs[2];
     const Type& count = graph_.value(end).type;
-    if (!axes || axes->size() != 1 || (axes->front() != 3 && axes->front() != -1) || !from.has_rank) return kNoValue;
+    const auto last = static_cast<std::int64_t>(type.rank()) - 1;
+    if (!axes || axes->size() != 1 || (axes->front() != last && axes->front() != -1) || !from.has_rank) return kNoValue;
     const bool one = count.dtype == DType::kInt64 && count.rank() == 1 && SameDim(count.dims[0], Dim(1));
     const auto& data = graph_.value(end).shape_data;
     return one && data && data->size() == 1 && SameDim(data->front(), keys) &&
-                   SameDim(type.dims[3], Min(from.dims[3], keys))
+                   SameDim(type.dims.back(), Min(from.dims.back(), keys))
                ? end
                : kNoValue;
   }
@@ -249,14 +250,16 @@ class ScoreFinder {
       const bool same = SameShape(graph_, kept, node.outputs[0]);
       ValueId cut = kNoValue;
       bool own = false;
-      const bool equals_summand =
-          MustEqual(kept, summand) || (!same && HasSameKeys(kept, node.outputs[0], summand, &cut, &own));
+      const bool square = MustEqual(kept, summand);
+      const bool same_keys = !square && !same && HasSameKeys(kept, node.outputs[0], summand, &cut, &own);
+      const bool equals_summand = square || same_keys;
       if (!equals_summand && !same) continue;
       scores->steps.push_back({.kind = ScoreStep::Kind::kAdd,
                                .subtracts = subtracts,
                                .operand = summand,
                                .keys = cut,
                                .own_keys = own,
+                               .same_keys = same_keys,
                                .dims = graph_.value(kept).type.dims});
       if (!up(kept)) continue;
       scores->equals_summand |= equals_summand;
@@ -308,6 +311,7 @@ class ScoreFinder {
                                .keep_if_true = keep_if_true,
                                .keys = cut,
                                .own_keys = own,
+                               .same_keys = !same,
                                .zeroed = zeroed,
                                .dims = graph_.value(node.outputs[0]).type.dims});
       return true;
@@ -387,7 +391,7 @@ std::optional<Scores> FindScores(const Graph& graph, const PassContext& context,
     }
     const Type& product = graph.value(graph.node(scores.product).outputs[0]).type;
     for (ScoreStep& step : scores.steps)
-      if (step.dims.size() == 4) std::copy(product.dims.begin() + 2, product.dims.end(), step.dims.begin() + 2);
+      if (step.dims.size() >= 4) std::copy(product.dims.end() - 2, product.dims.end(), step.dims.end() - 2);
   }
   if (const std::string why = FindCap(&scores); !why.empty()) {
     context.No(graph, softmax, why);

@@ -22,6 +22,7 @@ struct ScoreStep {
   bool is_number = false;   // kFill: the condition is 0 or 1
   ValueId keys = kNoValue;  // what is added, or the condition, gets this many keys, an error if that cannot be
   bool own_keys = false;    // its last axis has a name of its own: `keys` is to be set to the number of keys
+  bool same_keys = false;   // in a run that is no error, its last axis is that of the scores
   bool zeroed = false;      // kFill: what is filled becomes 0 behind Softmax once more, also where nothing else is left
   std::vector<Dim> dims;    // of the scores there
 };

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "ops/infer.h"
+#include "optimizer/fusion/attention_heads.h"
 #include "optimizer/fusion/attention_mask.h"
 #include "optimizer/fusion/attention_scores.h"
 #include "optimizer/passes/passes.h"
@@ -28,7 +29,6 @@
 namespace sardonyx::optimizer {
 namespace {
 
-constexpr std::size_t kBatch = 0, kHead = 1, kRow = 2, kSize = 3;
 constexpr std::size_t kMaskInput = 3, kPastInput = 4;  // of Attention; behind them the other cache, and lengths
 
 class AttentionFuser {
@@ -52,81 +52,10 @@ class AttentionFuser {
   }
 
  private:
-  struct Heads {
-    AxisView view;  // axes batch, head, row, size
-    AxisView::Plan plan;
-    ValueId past = kNoValue, present = kNoValue;  // a cache in front of the rows, and both together
-    Dim repeats = Dim(1);                         // query heads that share one of these
-  };
-
   const Type& TypeOf(ValueId value) const { return graph_.value(value).type; }
   const Node* NodeOf(ValueId value) const {
     const NodeId id = graph_.value(value).producer;
     return id == kNoNode ? nullptr : &graph_.node(id);
-  }
-
-  // ---- Queries, keys and values
-
-  // Reads through views, and through the Expand of heads that several query heads share.
-  std::optional<Heads> TraceHeads(ValueId value, double* scale, bool swapped) const {
-    std::optional<AxisView> view = AxisView::Trace(graph_, value, {.scale = scale});
-    if (!view || view->rank() < 3) return std::nullopt;
-    const std::size_t rank = view->rank(), row = swapped ? rank - 1 : rank - 2, size = swapped ? rank - 2 : rank - 1;
-    std::vector<std::size_t> batch(rank > 3 ? rank - 3 : 1);  // every axis before the heads
-    for (std::size_t i = 0; i < batch.size(); ++i) batch[i] = i;
-    view->Regroup(rank > 3 ? std::vector{batch, {rank - 3}, {row}, {size}} : std::vector{batch, {row}, {size}});
-    if (rank == 3) {  // batch and heads in one axis
-      if (view->axis(0).size() > 2) return std::nullopt;
-      view->SplitAxis(0, view->axis(0).size() / 2);
-    }
-    Heads heads{std::move(*view), {}, kNoValue, kNoValue, Dim(1)};
-    ReadExpand(&heads, scale);
-    return heads;
-  }
-
-  // Heads are repeated by Expand or Tile, or by a Concat of a value with itself.
-  static bool Repeats(const Node& node) {
-    if (Is(node, "Expand") || Is(node, "Tile")) return true;
-    return Is(node, "Concat") &&
-           std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) { return input == node.inputs[0]; });
-  }
-
-  void ReadExpand(Heads* heads, double* scale) const {
-    const Node* expand = NodeOf(heads->view.source());
-    if (expand == nullptr || !Repeats(*expand)) return;
-    const Type &from = TypeOf(expand->inputs[0]), &to = TypeOf(expand->outputs[0]);
-    const AxisView::Axis& axis = heads->view.axis(kHead);
-    if (!from.has_rank || !to.has_rank || from.rank() != to.rank() || axis.empty()) return;
-    const AxisView::Place place = heads->view.PlaceOf(axis.back());
-    const Dim size = heads->view.SizeOf({axis.back()});
-    for (std::size_t i = 0; i < from.rank(); ++i) {
-      const bool repeated = i == place.axis && from.dims[i].known() && from.dims[i].number() == 1;
-      if (repeated ? !SameDim(to.dims[i], size) : !SameDim(from.dims[i], to.dims[i])) return;
-    }
-    if (!from.dims[place.axis].known() || from.dims[place.axis].number() != 1) return;
-    AxisView shared = heads->view.Without(axis.back(), expand->inputs[0]);
-    const auto inner = AxisView::Trace(graph_, expand->inputs[0], {.scale = scale});
-    if (inner && !shared.ReadThrough(*inner)) return;
-    heads->view = std::move(shared);
-    heads->repeats = size;
-  }
-
-  // A source that is Concat(past, new) over the rows: `new` takes its place.
-  std::optional<Heads> BehindCache(const Heads& heads) const {
-    const Node* concat = NodeOf(heads.view.source());
-    const auto plan = heads.view.MakePlan();
-    if (concat == nullptr || !Is(*concat, "Concat") || concat->inputs.size() != 2 || !plan || plan->nodes() != 0)
-      return std::nullopt;
-    const Type &past = TypeOf(concat->inputs[0]), &added = TypeOf(concat->inputs[1]);
-    const std::int64_t axis = IntAttribute(*concat, "axis", 0);
-    if (!past.has_rank || !added.has_rank || past.rank() != 4 || added.rank() != 4 || (axis != 2 && axis != -2))
-      return std::nullopt;
-    std::optional<AxisView> view = AxisView::Trace(graph_, concat->inputs[1]);
-    if (!view) return std::nullopt;
-    Heads behind{std::move(*view), {}, concat->inputs[0], concat->outputs[0], heads.repeats};
-    for (const std::size_t i : {kBatch, kHead, kSize})
-      if (!SameDim(Size(behind, i), Size(heads, i)) || !SameDim(past.dims[i], Size(heads, i))) return std::nullopt;
-    return behind;
   }
 
   // Whether one of `read`, which the new node reads, is computed from the caches that it would make: a mask that takes
@@ -147,18 +76,6 @@ class AttentionFuser {
       }
     }
     return false;
-  }
-
-  static Dim Size(const Heads& heads, std::size_t axis) { return heads.view.SizeOf(heads.view.axis(axis)); }
-
-  // Heads of keys and values are as many as those of the queries, are repeated, or are one.
-  static bool FitTogether(const Heads& q, const Heads& k, const Heads& v) {
-    const Dim heads = Size(k, kHead);
-    const bool one = heads.known() && heads.number() == 1 && SameDim(k.repeats, Dim(1));
-    return SameDim(Size(q, kBatch), Size(k, kBatch)) && SameDim(Size(q, kBatch), Size(v, kBatch)) &&
-           SameDim(Size(k, kHead), Size(v, kHead)) && SameDim(k.repeats, v.repeats) &&
-           (one || SameDim(Size(q, kHead), heads * k.repeats)) && SameDim(Size(q, kSize), Size(k, kSize)) &&
-           SameDim(Size(k, kRow), Size(v, kRow));
   }
 
   // ---- The node
@@ -184,12 +101,11 @@ class AttentionFuser {
     const NodeId last = probabilities.product;
     const Node& product = graph_.node(scores.product);
     const ValueId old = graph_.node(last).outputs[0];
-    double scale = 1;
-    auto q = TraceHeads(queries, &scale, false);
-    auto k = TraceHeads(product.inputs[1], &scale, true);
-    auto v = TraceHeads(graph_.node(last).inputs[probabilities.transposed ? 0 : 1], nullptr, probabilities.transposed);
-    if (!q || !k || !v || !SameDim(q->repeats, Dim(1)) || !FitTogether(*q, *k, *v))
+    const ValueId values = graph_.node(last).inputs[probabilities.transposed ? 0 : 1];
+    AttentionOperands operands = TraceOperands(graph_, queries, product.inputs[1], values, probabilities.transposed);
+    if (!operands.FitTogether())
       return context_.No(graph_, softmax, "queries, keys and values are not batches of heads that match");
+    auto &q = operands.q, &k = operands.k, &v = operands.v;
     for (const ValueId source : {q->view.source(), k->view.source(), v->view.source()})
       if (TypeOf(source).dtype != TypeOf(old).dtype)
         return context_.No(graph_, softmax, "queries, keys and values have other element types than the result");
@@ -208,7 +124,7 @@ class AttentionFuser {
       alignments.back() = *alignment;
     }
     if (!CanBuildMask(graph_, scores)) return context_.No(graph_, softmax, "its mask cannot be written as a sum");
-    const auto k_new = BehindCache(*k), v_new = BehindCache(*v);
+    const auto k_new = BehindCache(graph_, *k), v_new = BehindCache(graph_, *v);
     std::vector<ValueId> read = {q->view.source(), probabilities.condition};
     for (const ScoreStep& step : scores.steps) read.push_back(step.operand);
     const bool cached = k_new && v_new && SameDim(Size(*k_new, kRow), Size(*v_new, kRow)) &&
@@ -229,7 +145,7 @@ class AttentionFuser {
     const bool zero_rows = probabilities.guarded || probabilities.condition != kNoValue;
     const BuiltMask built = BuildMask(rewrite, scores, alignments, zero_rows);
     std::vector<Attribute> attributes;
-    if (!AddScale(scale * built.scale, scores.cap, *q, TypeOf(old).dtype, &attributes)) {
+    if (!AddScale(operands.scale * built.scale, scores.cap, *q, TypeOf(old).dtype, &attributes)) {
       if (built.mask != kNoValue) rewrite.DropUnused(built.mask);
       return context_.No(graph_, softmax, "its scale or cap needs a double");
     }
@@ -276,14 +192,14 @@ class AttentionFuser {
     std::array<std::optional<Heads>, 3> all;
     for (std::size_t i = 0; i < all.size(); ++i) {
       if (!TypeOf(node.inputs[i]).has_rank || TypeOf(node.inputs[i]).rank() != 4) return false;
-      all[i] = TraceHeads(node.inputs[i], nullptr, false);
+      all[i] = TraceHeads(graph_, node.inputs[i], nullptr, false);
     }
     auto& [q, k, v] = all;
     if (!q || !k || !v || !SameDim(q->repeats, Dim(1)) || !SameDim(k->repeats, v->repeats)) return false;
     bool gains = !SameDim(k->repeats, Dim(1));
     k->repeats = v->repeats = FloorDiv(Size(*q, kHead), Size(*k, kHead));  // the node itself may group heads, too
     if (!FitTogether(*q, *k, *v)) return false;
-    const auto k_new = BehindCache(*k), v_new = BehindCache(*v);
+    const auto k_new = BehindCache(graph_, *k), v_new = BehindCache(graph_, *v);
     // With a cache in front, the first query of a causal node stands behind it.
     const bool plain = IntAttribute(node, "is_causal", 0) == 0 && IntAttribute(node, "left_window_size", -1) == -1 &&
                        IntAttribute(node, "right_window_size", -1) == -1;
@@ -305,44 +221,13 @@ class AttentionFuser {
 
   // The result and the views behind it get the size that the queries say; inference took another one.
   void SetRows(ValueId old, const Dim& rows, bool transposed) {
-    graph_.value(old).type.dims[transposed ? 3 : 2] = rows;
+    std::vector<Dim>& dims = graph_.value(old).type.dims;
+    dims[dims.size() - (transposed ? 1 : 2)] = rows;
     for (const ValueId end : ViewsBehind(old)) {
       if (end == old || graph_.value(end).is_output) continue;
       graph_.value(end).type = Type();
       ops::InferAt(graph_, graph_.value(end).producer, context_.registry);
     }
-  }
-
-  // All three as projections write them, unless fewer elements move otherwise.
-  static bool PlanAsProjections(Heads* q, Heads* k, Heads* v) {
-    const std::array<Heads*, 3> all = {q, k, v};
-    int flat = 0, deep = 0;
-    bool may_be_deep = true;
-    for (const Heads* heads : all) {
-      const auto plan = heads->view.MakePlan();
-      may_be_deep &= plan.has_value();
-      deep += plan ? plan->transposes() : 0;
-    }
-    for (Heads* heads : all) {
-      if (!PlanFlat(heads)) return false;
-      flat += heads->plan.transposes();
-    }
-    return flat == 0 || !may_be_deep || flat < deep;
-  }
-
-  // As [batch, row, head * size].
-  static bool PlanFlat(Heads* heads) {
-    if (!Size(*heads, kHead).known()) return false;
-    AxisView flat = heads->view;
-    flat.Regroup({{kBatch}, {kRow}, {kHead, kSize}});
-    const auto plan = flat.MakePlan();
-    if (plan) heads->plan = *plan;
-    return plan.has_value();
-  }
-  static bool PlanDeep(Heads* heads) {
-    const auto plan = heads->view.MakePlan();
-    if (plan) heads->plan = *plan;
-    return plan.has_value();
   }
 
   // `old` and the views behind it that are all that reads it.

@@ -279,6 +279,63 @@ TEST(FuseAttention, TakesSharedHeads) {
   EXPECT_NE(repeated("Concat<axis = 1>(k0, k0)", "Concat<axis = 1>(v0, v0)"), "Attention") << "heads 0, 1, 0, 1";
 }
 
+TEST(FuseAttention, TakesGatheredHeads) {
+  const auto gathered = [](const std::string& indices, const std::string& axis = "1") {
+    return Fused(
+        "g (float[b,4,s,3] q, float[b,2,t,3] k, float[b,2,t,3] v) => (float[b,4,s,3] y)\n"
+        "<int64[4] heads = {" +
+            indices + "}> { k1 = Gather<axis = " + axis + ">(k, heads) v1 = Gather<axis = " + axis +
+            ">(v, heads) kt = Transpose<perm = [0, 1, 3, 2]>(k1) a = MatMul(q, kt) p = Softmax(a) y = MatMul(p, v1) }",
+        {{Shape{2, 4, 5, 3}, Shape{2, 2, 7, 3}, Shape{2, 2, 7, 3}}});
+  };
+  EXPECT_EQ(gathered("0, 0, 1, 1"), "Attention");
+  EXPECT_EQ(gathered("0, 0, 1, 1", "-3"), "Attention");
+  EXPECT_EQ(gathered("0, 1, 0, 1"), "Gather Gather Attention");
+  EXPECT_EQ(gathered("0, 0, -1, -1"), "Gather Gather Attention");
+  EXPECT_EQ(gathered("1, 1, 0, 0"), "Gather Gather Attention");
+}
+
+// Keys and values [b, key head, 1, t, size] that the products repeat for queries [b, key head, head of the group, ..].
+TEST(FuseAttention, TakesGroupsOfHeadsWithAnAxisOfTheirOwn) {
+  const auto graph = [](const std::string& keys, const std::string& values, const std::string& scores,
+                        const std::string& mask = ", float[b,1,s,t] m", const std::string& before = "") {
+    return "g (float[b,4,s,3] q0, float[b,2,t,3] k0, float[b,2,t,3] v0" + mask +
+           ") => (float[b,4,s,3] y)\n"
+           "<int64[5] groups = {0, 2, 2, -1, 3}, int64[4] joined = {0, 4, -1, 3}, int64[1] one = {1}, int64[1] two = "
+           "{2},"
+           " int64[5] r = {1, 1, 2, 1, 1}, float scale = {0.5}, float zero = {0}, float minus = {-1e9}> {\n"
+           "q = Reshape(q0, groups) " +
+           before + " kg = " + keys + " v = " + values +
+           " kt = Transpose<perm = [0, 1, 2, 4, 3]>(kg) a = MatMul(q, kt) " + scores +
+           " o = MatMul(p, v) y = Reshape(o, joined) }";
+  };
+  const std::string keys = "Unsqueeze(k0, two)", values = "Unsqueeze(v0, two)",
+                    added =
+                        "c = Mul(a, scale)"
+                        " n = Unsqueeze(m, two) e = Add(c, n) p = Softmax(e)";
+  const std::vector<std::vector<Shape>> plain = {{Shape{2, 4, 5, 3}, Shape{2, 2, 7, 3}, Shape{2, 2, 7, 3}},
+                                                 {Shape{1, 4, 1, 3}, Shape{1, 2, 1, 3}, Shape{1, 2, 1, 3}}};
+  auto masked = plain;
+  masked[0].emplace_back(Shape{2, 1, 5, 7});
+  masked[1].emplace_back(Shape{1, 1, 1, 1});
+  EXPECT_EQ(Fused(graph(keys, values, "p = Softmax(a)", ""), plain), "Attention");
+  EXPECT_EQ(Fused(graph(keys, values, added), masked), kGuarded);
+  EXPECT_EQ(Fused(graph(keys, values, added, ", float[b,1,s,total] m"), masked),
+            "Unsqueeze Shape Concat Concat Expand Squeeze Unsqueeze " + kGuarded)
+      << "a mask whose length has a name of its own";
+  EXPECT_EQ(
+      Fused(graph(keys, values, "n = Unsqueeze(m, two) h = Greater(n, zero) e = Where(h, a, minus) p = Softmax(e)"),
+            masked),
+      "Unsqueeze Greater Squeeze Unsqueeze Where Attention");
+  EXPECT_EQ(
+      Fused(graph("Expand(ku, r)", "Expand(vu, r)", "p = Softmax(a)", "", "ku = " + keys + " vu = " + values), plain),
+      "Attention");
+  const std::string other = Fused(graph("Unsqueeze(k0, one)", values, "p = Softmax(a)", ""), plain);
+  EXPECT_NE(other.find("Softmax"), std::string::npos) << "query heads 0, 1 read keys 0, 1: " << other;
+  const std::string rows = Fused(graph(keys, values, "p = Softmax<axis = 2>(a)", ""), plain);
+  EXPECT_NE(rows.find("Softmax"), std::string::npos) << rows;
+}
+
 // torch.onnx writes Attention from opset 23 on, behind a cache and the heads that it repeats.
 TEST(FuseAttention, TakesTheInputsOfAttentionThatTheAuthorWrote) {
   const auto graph = [](const std::string& attributes, const std::string& shared = "k2, v2") {
