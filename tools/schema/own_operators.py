@@ -87,6 +87,17 @@ def qlinear_conv_add():
         [*attributes_of(onnx.defs.get_schema("QLinearConv", 10)), attribute("z_first", INT, 0)])
 
 
+def sink_attention():
+    return operator(
+        "SinkAttention",
+        [one("Q", "T"), one("K", "T"), one("V", "T"), optional("attn_mask", "U"), optional("past_key", "T"),
+         optional("past_value", "T"), one("sinks", "T")],
+        [one("Y", "T"), optional("present_key", "T"), optional("present_value", "T")],
+        {"T": REAL, "U": [*REAL, "tensor(bool)"]},
+        [attribute("q_num_heads", INT), attribute("kv_num_heads", INT), attribute("scale", FLOAT),
+         attribute("softcap", FLOAT, 0.0)])
+
+
 class Elsewhere:
     """The schema of an operator in another domain, version 1 there, such as that of images channels last."""
 
@@ -116,5 +127,5 @@ def channels_last():
 def schemas():
     # Older files have it in this domain.
     simplified = Elsewhere(of_runtime("", "SimplifiedLayerNormalization"), domain=MICROSOFT)
-    return [simplified, expanded_conv(), fused_elementwise(), fused_matmul(), lookup8(), qlinear_conv_add(),
+    return [simplified, expanded_conv(), fused_elementwise(), fused_matmul(), lookup8(), qlinear_conv_add(), sink_attention(),
             *channels_last()]

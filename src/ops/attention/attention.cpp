@@ -1,5 +1,5 @@
 // ops/attention/attention.cpp - Attention: softmax(Q K^T * scale + bias) V by heads, with caches, grouped heads, masks
-// and windows.
+// and windows. ai.sardonyx SinkAttention has a sink for each head: a score whose probability goes nowhere.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -19,12 +19,18 @@ namespace {
 
 using namespace attention;  // NOLINT(google-build-using-namespace): names of inputs and outputs
 
-AttentionState ReadAttention(const AttributeReader& c) {
+// What both operators have.
+AttentionState ReadShared(const AttributeReader& c) {
   AttentionState s;
   s.q_heads = c.Int("q_num_heads", 0);
   s.kv_heads = c.Int("kv_num_heads", 0);
   s.scale = static_cast<double>(c.Float("scale", 0));
   s.softcap = static_cast<double>(c.Float("softcap", 0));
+  return s;
+}
+
+AttentionState ReadAttention(const AttributeReader& c) {
+  AttentionState s = ReadShared(c);
   s.causal = c.Flag("is_causal");
   s.left = std::min(c.Int("left_window_size", -1), kBeyondAllKeys);
   s.right = std::min(c.Int("right_window_size", -1), kBeyondAllKeys);
@@ -59,8 +65,7 @@ HeadDims ViewHeads(const InferContext& c, std::size_t i, std::int64_t heads) {
   return {d[0], Dim(heads), d[1], FloorDiv(d[2], Dim(heads))};
 }
 
-void InferAttention(InferContext& c) {
-  const AttentionState s = ReadAttention(c);
+void InferHeads(InferContext& c, const AttentionState& s) {
   const DType t1 = c.InputDType(kQ), t2 = c.InputDType(kV);
   if (!c.HasRank(kQ) || !c.HasRank(kK) || !c.HasRank(kV) || (c.HasInput(kPastK) && !c.HasRank(kPastK))) {
     for (std::size_t i = 0; i < 4; ++i) {
@@ -93,6 +98,9 @@ void InferAttention(InferContext& c) {
   if (c.HasOutput(kScores)) c.SetOutput(kScores, t1, {q.batch, q.heads, q.sequence, total});
 }
 
+void InferAttention(InferContext& c) { InferHeads(c, ReadAttention(c)); }
+void InferSinkAttention(InferContext& c) { InferHeads(c, ReadShared(c)); }
+
 Heads ViewOf(Dims d, std::int64_t heads) {
   if (d.size() == 4) return BlocksOfHeads(d[0], d[1], d[2], d[3]);
   return RowsOfHeads(d[0], d[1], heads, d[2] / heads, d[2]);
@@ -102,7 +110,10 @@ Heads ViewOf(Dims d, std::int64_t heads) {
 class Runner {
  public:
   explicit Runner(KernelContext& c)
-      : c_(c), state_(c.state<AttentionState>()), io_(c, DType::kFloat, 1u << kMask | 1u << kLengths) {
+      : c_(c),
+        state_(c.state<AttentionState>()),
+        has_lengths_(!state_.sinks && c.HasInput(kLengths)),
+        io_(c, DType::kFloat, 1u << kMask | (state_.sinks ? 0u : 1u << kLengths)) {
     run_.q = ViewOf(c.Input(kQ).shape, state_.q_heads);
     run_.k = ViewOf(c.Input(kK).shape, state_.kv_heads);
     run_.v = ViewOf(c.Input(kV).shape, state_.kv_heads);
@@ -112,12 +123,13 @@ class Runner {
     SetArguments();
     run_.Plan(io_, c.parallel().ThreadCount());
     if (c.HasInput(kMask)) PlanMask();
-    lengths_at_ = io_.Add<std::int64_t>(c.HasInput(kLengths) ? 2 * static_cast<std::size_t>(run_.q.batch) : 0);
+    lengths_at_ = io_.Add<std::int64_t>(has_lengths_ ? 2 * static_cast<std::size_t>(run_.q.batch) : 0);
   }
 
   void Run() {
     const Operands::Computing computing(io_);
     SetLengths();
+    SetSinks();
     if (c_.HasInput(kMask)) SetMask();
     if (c_.HasOutput(kScores)) {
       run_.args.scores = io_.Out<float>(kScores);
@@ -175,7 +187,7 @@ class Runner {
 
   // Lengths end the keys; without a past they also say where the queries stand.
   void SetLengths() {
-    if (!c_.HasInput(kLengths)) return;
+    if (!has_lengths_) return;
     if (c_.Input(kLengths).count != run_.q.batch) {
       Fail(Code::kInvalidArgument, "expected nonpad_kv_seqlen [", run_.q.batch, "], found ",
            ToText(c_.Input(kLengths).shape));
@@ -189,6 +201,14 @@ class Runner {
     }
     run_.args.counts = memory;
     if (!c_.HasInput(kPastK)) run_.args.positions = memory + run_.q.batch;
+  }
+
+  void SetSinks() {
+    if (!state_.sinks) return;
+    if (c_.Input(kSinks).count != run_.q.heads) {
+      Fail(Code::kInvalidArgument, "expected sinks [", run_.q.heads, "], found ", ToText(c_.Input(kSinks).shape));
+    }
+    run_.args.sinks = io_.In<float>(kSinks);
   }
 
   // How the mask broadcasts to [batch, heads, queries, keys]; only a short or repeated last axis is copied.
@@ -249,6 +269,7 @@ class Runner {
   static constexpr float kInfinity = std::numeric_limits<float>::infinity();
   KernelContext& c_;
   const AttentionState& state_;
+  const bool has_lengths_;
   Operands io_;
   CachedAttention run_;
   std::int64_t mask_last_ = 0, mask_rows_ = 0;
@@ -263,6 +284,13 @@ Prepared PrepareAttention(PrepareContext& c) {
   AttentionState state = ReadAttention(c);
   state.same_rows = WantsSameRows();
   return WithState(c.InputDType(kQ) == DType::kDouble ? RunAttentionF64 : RunAttention, state);
+}
+
+Prepared PrepareSinkAttention(PrepareContext& c) {
+  AttentionState state = ReadShared(c);
+  state.same_rows = WantsSameRows();
+  state.sinks = true;
+  return WithState(RunAttention, state);
 }
 
 // An Expand of the mask to the last two axes of `wanted`, made for another Attention; kNoValue: none.
@@ -324,6 +352,13 @@ constexpr OpDef kAttentionOps[] = {
      .prepare = PrepareAttention,
      .cost = CountAttention,
      .spell = {23, SpellAttention}},
+    {.domain = "ai.sardonyx",
+     .name = "SinkAttention",
+     .since = {1},
+     .types = {DType::kFloat, DType::kFloat16, DType::kBFloat16},
+     .infer = InferSinkAttention,
+     .prepare = PrepareSinkAttention,
+     .cost = CountAttention},
 };
 
 }  // namespace

@@ -10,6 +10,7 @@ namespace sardonyx::ops {
 
 namespace attention {
 inline constexpr std::size_t kQ = 0, kK = 1, kV = 2, kMask = 3, kPastK = 4, kPastV = 5, kLengths = 6;
+inline constexpr std::size_t kSinks = 6;  // of SinkAttention, which takes no lengths
 inline constexpr std::size_t kY = 0, kPresentK = 1, kPresentV = 2, kScores = 3;
 }  // namespace attention
 
@@ -24,6 +25,7 @@ struct AttentionState {
   std::int64_t left = -1, right = -1;  // window
   std::int64_t scores_mode = 0;
   bool same_rows = false;  // see AttentionF32Args
+  bool sinks = false;      // the node is a SinkAttention
 };
 
 void RunAttentionF64(KernelContext& c);  // attention_f64.cpp

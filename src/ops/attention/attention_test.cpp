@@ -2,6 +2,7 @@
 // RotaryEmbedding.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "testing/elements.h"
@@ -45,6 +46,42 @@ TEST(Attention, TakesKeysAndValuesOfOneSequenceForAll) {
       EXPECT_EQ(Elements<float>(got[i]), Elements<float>(kept[i])) << i;
     }
   }
+}
+
+// A sink is a key of which the score is given and the value is 0.
+TEST(SinkAttention, GivesTheProbabilityOfASinkAway) {
+  const auto join = [](const Value& a, const Value& b, std::int64_t axis) {
+    return EvaluateOp({"Concat", 13, {a, b}, {{"axis", axis}}})[0];
+  };
+  const Value q = Wave({2, 4, 3, 8}, 0.1f), k = Wave({2, 2, 3, 8}, 0.2f), v = Wave({2, 2, 3, 6}, 0.3f),
+              past_k = Wave({2, 2, 4, 8}, 0.4f), past_v = Wave({2, 2, 4, 6}, 0.5f), mask = Wave({2, 4, 3, 7}, 0.6f);
+  const Tensor sinks = Tensor::Of<float>({0.5f, -2, 3, 0}, Shape{4});
+  const Value column = EvaluateOp(
+      {"Expand",
+       13,
+       {Tensor::Of<float>({0.5f, -2, 3, 0}, Shape{1, 4, 1, 1}), Tensor::Of<std::int64_t>({2, 4, 3, 1}, Shape{4})}})[0];
+  const std::vector<Attribute> scale = {{"scale", 0.5f}};
+  Tensor zero_k(DType::kFloat, Shape{2, 2, 1, 8}), zero_v(DType::kFloat, Shape{2, 2, 1, 6});
+  for (Tensor* zeros : {&zero_k, &zero_v}) std::fill_n(zeros->data<float>(), zeros->count(), 0.0f);
+  const std::vector<float> want = Elements<float>(
+      EvaluateOp({"Attention",
+                  23,
+                  {q, join(join(past_k, k, 2), zero_k, 2), join(join(past_v, v, 2), zero_v, 2), join(mask, column, 3)},
+                  scale})[0]);
+  const std::vector<Value> got = EvaluateOp({.op = "SinkAttention",
+                                             .version = 1,
+                                             .inputs = {q, k, v, mask, past_k, past_v, sinks},
+                                             .attributes = scale,
+                                             .outputs = 3,
+                                             .domain = "ai.sardonyx"});
+  for (std::size_t i = 0; i < want.size(); ++i) EXPECT_NEAR(Elements<float>(got[0])[i], want[i], 1e-5) << i;
+  EXPECT_EQ(Elements<float>(got[1]), Elements<float>(join(past_k, k, 2)));
+  EXPECT_EQ(Elements<float>(got[2]), Elements<float>(join(past_v, v, 2)));
+  const std::string error = ErrorOfOp({.op = "SinkAttention",
+                                       .version = 1,
+                                       .inputs = {q, k, v, Value(), Value(), Value(), Tensor(DType::kFloat, Shape{3})},
+                                       .domain = "ai.sardonyx"});
+  EXPECT_NE(error.find("expected sinks [4], found [3]"), std::string::npos) << error;
 }
 
 TEST(Attention, GivesAFullyMaskedRowZeros) {

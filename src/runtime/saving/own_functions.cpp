@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <limits>
 #include <map>
 #include <numbers>
 #include <numeric>
@@ -42,6 +43,8 @@ class Body {
     const std::optional<ValueId> result = Result();
     if (!result) return std::nullopt;
     body_.AddOutput(body_.AddNode("", "Identity", {*result}, {}, Type(), "y"));
+    for (std::size_t i = 0; i < caches_.size() && i + 1 < call_.outputs.size(); ++i)
+      body_.AddOutput(body_.AddNode("", "Identity", {caches_[i]}, {}, Type(), "y" + std::to_string(i + 1)));
     return std::move(body_);
   }
 
@@ -75,6 +78,7 @@ class Body {
     if (call_.op_type == "FusedMatMul") return Product();
     if (call_.op_type == "FusedGemm") return Gemm();
     if (call_.op_type == "FusedConv") return Conv();
+    if (call_.op_type == "SinkAttention") return SinkAttention();
     if (call_.op_type == "Lookup8") {
       return Add("Gather",
                  {inputs_[1], Cast(inputs_[0], DType::kInt32)});  // a negative index counts from the table's end
@@ -219,6 +223,79 @@ class Body {
     return Activated(y, Read<std::vector<float>>("activation_params", {}));
   }
 
+  // ---- SinkAttention
+
+  struct HeadSizes {
+    std::int64_t heads = 0, size = 0;
+  };
+  std::optional<HeadSizes> SizesOf(std::size_t input, std::string_view attribute) const {
+    const Type& type = TypeOf(call_.inputs[input]);
+    if (!type.has_rank || (type.rank() != 3 && type.rank() != 4) || !type.dims.back().known()) return std::nullopt;
+    const std::int64_t last = type.dims.back().number();
+    if (type.rank() == 4) {
+      if (!type.dims[1].known() || type.dims[1].number() < 1) return std::nullopt;
+      return HeadSizes{type.dims[1].number(), last};
+    }
+    const auto heads = Read<std::int64_t>(attribute, 0);
+    if (heads < 1) return std::nullopt;
+    return HeadSizes{heads, last / heads};
+  }
+  ValueId Ints(const std::vector<std::int64_t>& numbers) {
+    Tensor list(DType::kInt64, Shape{static_cast<std::int64_t>(numbers.size())});
+    std::copy(numbers.begin(), numbers.end(), list.data<std::int64_t>());
+    return body_.AddConstant("c", std::move(list));
+  }
+  ValueId Reshaped(ValueId x, const std::vector<std::int64_t>& target) { return Add("Reshape", {x, Ints(target)}); }
+  // [batch, heads, rows, size], behind the cache if there is one.
+  ValueId HeadsOf(std::size_t input, const HeadSizes& sizes, std::size_t past) {
+    ValueId heads = inputs_[input];
+    if (TypeOf(call_.inputs[input]).rank() == 3)
+      heads = Add("Transpose", {Reshaped(heads, {0, 0, sizes.heads, sizes.size})},
+                  {{"perm", std::vector<std::int64_t>{0, 2, 1, 3}}});
+    return past != 0 && Has(past) ? Add("Concat", {inputs_[past], heads}, {{"axis", std::int64_t{2}}}) : heads;
+  }
+  // [batch, heads of the queries, rows, size]
+  ValueId Repeated(ValueId heads, const HeadSizes& sizes, std::int64_t times) {
+    if (times == 1) return heads;
+    const ValueId wide = Add("Expand", {Add("Unsqueeze", {heads, Ints({2})}), Ints({1, 1, times, 1, 1})});
+    return Reshaped(wide, {0, sizes.heads * times, -1, sizes.size});
+  }
+
+  // In float, in which masks of the lowest number are written.
+  std::optional<ValueId> SinkAttention() {
+    const auto q = SizesOf(0, "q_num_heads"), k = SizesOf(1, "kv_num_heads"), v = SizesOf(2, "kv_num_heads");
+    if (!q || !k || !v || q->heads % k->heads != 0) return std::nullopt;
+    const std::int64_t times = q->heads / k->heads;
+    const DType dtype = dtype_;
+    const auto wide = [&](ValueId x) { return dtype == DType::kFloat ? x : Cast(x, DType::kFloat); };
+    caches_ = {HeadsOf(1, *k, 4), HeadsOf(2, *v, 5)};
+    const ValueId keys =
+        Add("Transpose", {wide(Repeated(caches_[0], *k, times))}, {{"perm", std::vector<std::int64_t>{0, 1, 3, 2}}});
+    dtype_ = DType::kFloat;
+    const float scale = Read<float>("scale", 0), cap = Read<float>("softcap", 0);
+    const float factor = scale != 0 ? scale : static_cast<float>(1 / std::sqrt(static_cast<double>(q->size)));
+    ValueId scores = Add("MatMul", {Add("Mul", {wide(HeadsOf(0, *q, 0)), Number(factor)}), keys});
+    if (cap > 0) scores = Add("Mul", {Add("Tanh", {Add("Div", {scores, Number(cap)})}), Number(cap)});
+    if (Has(3)) {
+      const DType mask = TypeOf(call_.inputs[3]).dtype;
+      if (mask == DType::kBool)
+        scores = Add("Where", {inputs_[3], scores, Number(-std::numeric_limits<float>::infinity())});
+      else
+        scores = Add("Add", {scores, mask == DType::kFloat ? inputs_[3] : Cast(inputs_[3], DType::kFloat)});
+    }
+    const ValueId rows = Add("Slice", {Add("Shape", {scores}), Ints({0}), Ints({3})});
+    const ValueId shape = Add("Concat", {rows, Ints({1})}, {{"axis", std::int64_t{0}}});
+    const ValueId sinks = Add("Expand", {Reshaped(wide(inputs_[6]), {1, q->heads, 1, 1}), shape});
+    const ValueId all =
+        Add("Softmax", {Add("Concat", {scores, sinks}, {{"axis", std::int64_t{3}}})}, {{"axis", std::int64_t{3}}});
+    const ValueId kept = Add("Slice", {all, Ints({0}), Ints({-1}), Ints({3})});
+    ValueId y = Add("MatMul", {kept, wide(Repeated(caches_[1], *v, times))});
+    if (dtype != DType::kFloat) y = Cast(y, dtype);
+    if (TypeOf(call_.inputs[0]).rank() == 4) return y;
+    return Reshaped(Add("Transpose", {y}, {{"perm", std::vector<std::int64_t>{0, 2, 1, 3}}}),
+                    {0, 0, q->heads * v->size});
+  }
+
   // The first `count` inputs, as far as they are there.
   std::vector<ValueId> Given(std::size_t count) const {
     std::vector<ValueId> given;
@@ -230,6 +307,7 @@ class Body {
   const Node& call_;
   Graph body_;
   std::vector<ValueId> inputs_;
+  std::vector<ValueId> caches_;      // SinkAttention's further outputs
   DType dtype_ = DType::kUndefined;  // of the numbers that are computed
 };
 
@@ -257,6 +335,8 @@ std::string FormOf(const Graph& graph, const Node& node) {
   }
   if (node.op_type == "FusedMatMul")
     for (const ValueId value : {node.inputs[0], node.inputs[1]}) form += std::to_string(graph.value(value).type.rank());
+  if (node.op_type == "SinkAttention")
+    for (const std::size_t i : {0, 1, 2}) form += graph.value(node.inputs[i]).type.ToText();
   for (const Attribute& attribute : node.attributes) form += "|" + attribute.name + "=" + TextOf(attribute.value);
   return form;
 }
