@@ -191,6 +191,19 @@ const std::vector<Spelling> kSpellings = {
      " c = ~Mul(a, scale) m5 = Unsqueeze(m, one) e = ~Add(c, m5) p = Softmax<axis = -1>(e) o = MatMul(p, v)"
      " y = Reshape(o, j) }",
      13, "k = Unsqueeze(nk, two)", "k = Unsqueeze(nk, one)"},
+    {"GPT-OSS: a sink for each head, behind a cache",
+     "g ($t[b,6,s,$d] q, $t[b,2,s,$d] k0, $t[b,2,s,$d] v0, $t[b,2,p,$d] pk, $t[b,2,p,$d] pv, $t[b,1,s,\"p + s\"] m,"
+     " $t[6] sinks) => ($t[b,6,s,$d] y, $t[b,2,n,$d] nk, $t[b,2,n,$d] nv) <$t scale = {0.5}, int64[1] two = {2},"
+     " int64[5] r = {1, 1, 3, 1, 1}, int64[4] j = {0, 6, -1, $d}, int64[4] each = {1, 6, 1, 1}, int64[1] six = {6},"
+     " int64[1] none = {0}, int64[1] one = {1}, int64[1] three = {3}, int64[1] cut = {-1}> {"
+     "nk = Concat<axis = 2>(pk, k0) nv = Concat<axis = -2>(pv, v0)"
+     " k1 = Unsqueeze(nk, two) k2 = Expand(k1, r) k = Reshape(k2, j)"
+     " v1 = Unsqueeze(nv, two) v2 = Expand(v1, r) v = Reshape(v2, j)"
+     " kt = Transpose<perm = [0, 1, 3, 2]>(k) a = MatMul(q, kt) c = ~Mul(a, scale) e = ~Add(c, m)"
+     " s4 = Reshape(sinks, each) qs = Shape(q) b1 = Gather(qs, none) s1 = Gather(qs, two)"
+     " to = Concat<axis = 0>(b1, six, s1, one) s5 = Expand(s4, to) joined = Concat<axis = -1>(e, s5)"
+     " p0 = Softmax<axis = -1>(joined) p = Slice(p0, none, cut, three) y = MatMul(p, v) }",
+     13, "Concat<axis = -1>(e, s5)", "Concat<axis = -1>(s5, e)"},
     {"torch.nn.MultiheadAttention: rows before batches, a mask for each key",
      "g ($t[s,b,$w] x, $t[t,b,$w] u, $t[t,b,$w] w, bool[b,1,1,t] m) => ($t[s,b,$w] y) <int64[1] i0 = {0}, int64[1] i1 "
      "= {1}, int64[1] "
@@ -302,7 +315,8 @@ TEST(AttentionMatrix, EverySpellingBecomesAttention) {
       SCOPED_TRACE(spelling.name + ", " + setting.dtype + ", opset " + std::to_string(setting.opset));
       const std::string text = TextFor(ReplaceAll(spelling.text, "TRIANGLE", Triangle()), setting);
       const std::string left = OptimizedFor(text, LengthsFor(setting), random);
-      EXPECT_TRUE(HasOperator(left, "Attention")) << left << " in\n" << text;
+      const bool sinks = spelling.text.find("sinks") != std::string::npos;
+      EXPECT_TRUE(HasOperator(left, sinks ? "SinkAttention" : "Attention")) << left << " in\n" << text;
       EXPECT_FALSE(HasOperator(left, "Softmax")) << left << " in\n" << text;
     }
   }
@@ -319,7 +333,8 @@ TEST(AttentionMatrix, NearMissesStay) {
     miss.text = ReplaceAll(spelling.text, spelling.miss_from, spelling.miss_to);
     const std::string text = TextFor(ReplaceAll(miss.text, "TRIANGLE", Triangle()), setting);
     const std::string left = OptimizedFor(text, {LengthsFor(setting)[0]}, random);
-    EXPECT_FALSE(HasOperator(left, "Attention")) << left << " in\n" << text;
+    for (const char* made : {"Attention", "SinkAttention"})
+      EXPECT_FALSE(HasOperator(left, made)) << left << " in\n" << text;
   }
 }
 

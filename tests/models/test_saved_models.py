@@ -17,7 +17,7 @@ sys.path.append(str(ROOT / "tests/providers"))
 import seen_models  # noqa: E402
 
 LEVELS = ("ORT_ENABLE_BASIC", "ORT_ENABLE_EXTENDED")
-SIZES = {"batch": 2, "seq": 3, "N": 3, "rows": 4}
+SIZES = {"batch": 2, "seq": 3, "N": 3, "rows": 4, "total": 6}
 ACTIVATIONS = {  # what a product or a convolution takes over, as nodes from {x} to {y}
     "Clip": "{y} = Clip ({x}, low, high)", "Elu": "{y} = Elu <alpha = 0.7> ({x})", "Gelu": "{y} = Gelu ({x})",
     "GeluTanh": '{y} = Gelu <approximate = "tanh"> ({x})',
@@ -183,6 +183,35 @@ def test_every_product_with_every_activation(product, tmp_path):
 def test_chains_of_elementwise_operators(element, tolerance, tmp_path):
     own = check(saved(elementwise(element), tmp_path), tmp_path, tolerance=tolerance)
     assert [node.op_type for node in own].count("FusedElementwise") >= len(UNARY) // 2
+
+
+def sinks(element, flat):
+    """Attention with a sink for each of four heads, of which two share keys, behind a cache."""
+    shape = f"{element}[batch, seq, 12]" if flat else f"{element}[batch, 4, seq, 3]"
+    split = "q0 = Reshape (x, parts) q = Transpose <perm = [0, 2, 1, 3]> (q0)" if flat else ""
+    joined = "o1 = Transpose <perm = [0, 2, 1, 3]> (o) y = Reshape (o1, whole)" if flat else "y = Identity (o)"
+    return onnx.parser.parse_model(f"""<ir_version: 9, opset_import: ["" : 17]>
+        g ({shape} {"x" if flat else "q"}, {element}[batch, 2, seq, 3] k0, {element}[batch, 2, seq, 3] v0, {element}[batch, 2, N, 3] pk,
+           {element}[batch, 2, N, 3] pv, {element}[batch, 1, 1, total] mask, {element}[4] sinks)
+          => ({shape} y, {element}[batch, 2, total, 3] nk, {element}[batch, 2, total, 3] nv)
+        <int64[4] parts = {{0, 0, 4, 3}}, int64[3] whole = {{0, 0, 12}}, int64[1] two = {{2}}, int64[1] cut = {{-1}},
+         int64[1] none = {{0}}, int64[1] last = {{3}}, int64[1] one = {{1}},
+         int64[1] four = {{4}}, int64[4] each = {{1, 4, 1, 1}}, int64[4] all = {{0, 4, -1, 3}}> {{
+        {split}
+        nk = Concat <axis = 2> (pk, k0) ku = Unsqueeze (nk, two) ke = Concat <axis = 2> (ku, ku) k = Reshape (ke, all)
+        nv = Concat <axis = 2> (pv, v0) vu = Unsqueeze (nv, two) ve = Concat <axis = 2> (vu, vu) v = Reshape (ve, all)
+        kt = Transpose <perm = [0, 1, 3, 2]> (k) a = MatMul (q, kt) e = Add (a, mask)
+        s4 = Reshape (sinks, each) size = Shape (q) b = Gather (size, none) s = Gather (size, two)
+        to = Concat <axis = 0> (b, four, s, one) column = Expand (s4, to) c = Concat <axis = -1> (e, column)
+        top = ReduceMax <axes = [-1], keepdims = 1> (c) d = Sub (c, top) p0 = Softmax <axis = -1> (d)
+        p = Slice (p0, none, cut, last) o = MatMul (p, v) {joined} }}""")
+
+
+@pytest.mark.parametrize("flat", [False, True])
+@pytest.mark.parametrize(("element", "tolerance"), [("float", 2e-5), ("float16", 5e-3)])
+def test_attention_with_sinks(element, tolerance, flat, tmp_path):
+    own = check(saved(sinks(element, flat), tmp_path), tmp_path, tolerance=tolerance)
+    assert [node.op_type for node in own] == ["SinkAttention"]
 
 
 def test_embeddings_keep_the_output_that_onnx_runtime_wants(tmp_path):

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "optimizer/fusion/attention_sinks.h"
 #include "optimizer/rules/rewrite.h"
 #include "optimizer/shapes/axis_view.h"
 
@@ -15,10 +16,6 @@ constexpr double kAbsorbing = 9900;  // a fill of at most minus this hides the s
 constexpr int kMaxSteps = 12;
 
 bool SameShape(const Graph& graph, ValueId a, ValueId b) { return SameDims(graph.value(a).type, graph.value(b).type); }
-bool IsFloatCast(const Graph& graph, const Node& node) {
-  return Is(node, "Cast") && IsFloating(graph.value(node.inputs[0]).type.dtype) &&
-         IsFloating(graph.value(node.outputs[0]).type.dtype);
-}
 bool IsReshaping(const Node& node) { return IsViewNode(node) && node.op_type != "Transpose"; }
 
 // ---- Behind Softmax
@@ -101,14 +98,17 @@ bool HoldsBits(const Graph& graph, ValueId value, int depth) {
 
 class ScoreFinder {
  public:
-  ScoreFinder(const Graph& graph, const Probabilities& probabilities) : graph_(graph), probabilities_(probabilities) {}
+  // The readers of `last` are known.
+  ScoreFinder(const Graph& graph, const Probabilities& probabilities, ValueId last)
+      : graph_(graph), probabilities_(probabilities), last_(last) {}
 
   // Up to the product of queries and keys. Both operands of a sum may lead to products; the first does it.
   bool Find(ValueId value, int hops, Scores* scores) {
     const NodeId id = graph_.value(value).producer;
     if (id == kNoNode || hops > kMaxSteps) return Stop(value, "is made by no node");
     const Node& node = graph_.node(id);
-    if (SoleReader(graph_, value) == kNoNode) return Stop(value, "is read by several nodes or an output");
+    if (value != last_ && SoleReader(graph_, value) == kNoNode)
+      return Stop(value, "is read by several nodes or an output");
     if (Is(node, "MatMul")) {
       scores->product = id;
       return true;
@@ -321,6 +321,7 @@ class ScoreFinder {
 
   const Graph& graph_;
   const Probabilities& probabilities_;
+  const ValueId last_;
   std::string reason_;
 };
 
@@ -345,7 +346,13 @@ std::string FindCap(Scores* scores) {
 
 }  // namespace
 
-std::optional<Probabilities> FindProbabilities(const Graph& graph, const PassContext& context, NodeId softmax) {
+bool IsFloatCast(const Graph& graph, const Node& node) {
+  return Is(node, "Cast") && IsFloating(graph.value(node.inputs[0]).type.dtype) &&
+         IsFloating(graph.value(node.outputs[0]).type.dtype);
+}
+
+std::optional<Probabilities> FindProbabilities(const Graph& graph, const PassContext& context, NodeId softmax,
+                                               bool sinks) {
   Probabilities found;
   ValueId value = graph.node(softmax).outputs[0];
   const auto no = [&](const auto&... parts) {
@@ -361,6 +368,13 @@ std::optional<Probabilities> FindProbabilities(const Graph& graph, const PassCon
     }
     if (graph.value(value).consumers.size() != 1) return no("several nodes read the probabilities");
     const Node& reader = graph.node(graph.value(value).consumers[0]);
+    if (sinks && CutsLast(graph, reader)) {
+      value = reader.outputs[0];
+      sinks = false;
+      continue;
+    }
+    if (sinks && (Is(reader, "MatMul") || Is(reader, "Transpose")))
+      return no("the probabilities of sinks are not cut off before ", Describe(graph, reader));
     if (Is(reader, "MatMul")) {
       if (reader.inputs[0] != value || reader.inputs[1] == value) return no("the probabilities are the second factor");
       found.value = value;
@@ -376,11 +390,11 @@ std::optional<Probabilities> FindProbabilities(const Graph& graph, const PassCon
   return no("the product with the values is too far away");
 }
 
-std::optional<Scores> FindScores(const Graph& graph, const PassContext& context, NodeId softmax,
+std::optional<Scores> FindScores(const Graph& graph, const PassContext& context, NodeId softmax, ValueId last,
                                  const Probabilities& probabilities) {
   Scores scores;
-  ScoreFinder finder(graph, probabilities);
-  if (!finder.Find(graph.node(softmax).inputs[0], 0, &scores)) {
+  ScoreFinder finder(graph, probabilities, last);
+  if (!finder.Find(last, 0, &scores)) {
     context.No(graph, softmax, "no product of queries and keys before it: ", finder.reason());
     return std::nullopt;
   }

@@ -52,9 +52,13 @@ struct Probabilities {
   bool kept_if_true = false;
 };
 
-// Both say in the explanation why there are none. A `Softmax` over the last axis of scores of rank 3 or more.
-std::optional<Probabilities> FindProbabilities(const Graph& graph, const PassContext& context, NodeId softmax);
-std::optional<Scores> FindScores(const Graph& graph, const PassContext& context, NodeId softmax,
+bool IsFloatCast(const Graph& graph, const Node& node);
+
+// Both say in the explanation why there are none. A `Softmax` over the last axis of scores of rank 3 or more. `sinks`:
+// the last probability of each row belongs to no key and is cut off. `last`: the scores of the keys.
+std::optional<Probabilities> FindProbabilities(const Graph& graph, const PassContext& context, NodeId softmax,
+                                               bool sinks);
+std::optional<Scores> FindScores(const Graph& graph, const PassContext& context, NodeId softmax, ValueId last,
                                  const Probabilities& probabilities);
 
 }  // namespace sardonyx::optimizer

@@ -5,7 +5,7 @@
 // through their views (optimizer/shapes/axis_view.h): whatever the spelling, they are axes batch, head, row and element
 // of a source. If that source has the axes in the order batch, row, head, element, as a projection writes them,
 // Attention reads it as it is; otherwise it gets tensors of rank 4. Expanded key heads become grouped heads, and a
-// Concat with a cache becomes Attention's past and present.
+// Concat with a cache becomes Attention's past and present. With a sink for each head it is ai.sardonyx SinkAttention.
 //
 // An Attention node that an exporter wrote itself takes over what stands before it in the same way.
 //
@@ -19,9 +19,11 @@
 #include <vector>
 
 #include "ops/infer.h"
+#include "ops/own_domain.h"
 #include "optimizer/fusion/attention_heads.h"
 #include "optimizer/fusion/attention_mask.h"
 #include "optimizer/fusion/attention_scores.h"
+#include "optimizer/fusion/attention_sinks.h"
 #include "optimizer/passes/passes.h"
 #include "optimizer/shapes/axis_view.h"
 #include "optimizer/shapes/run_time_shape.h"
@@ -45,9 +47,14 @@ class AttentionFuser {
       return context_.No(graph_, id, "expected scores of rank 3 or more, found ", type.ToText());
     if (axis != -1 && axis + 1 != static_cast<std::int64_t>(type.rank()))
       return context_.No(graph_, id, "expected the last axis, found ", axis);
-    const auto probabilities = FindProbabilities(graph_, context_, id);
+    const ValueId joined = ScoresOf(graph_, id);
+    if (joined == kNoValue)
+      return context_.No(graph_, id, "no product of queries and keys before it: '", graph_.value(softmax.inputs[0]).name,
+                         "' is read by several nodes or an output");
+    sinks_ = FindSinks(graph_, joined);
+    const auto probabilities = FindProbabilities(graph_, context_, id, sinks_.has_value());
     if (!probabilities) return false;
-    const auto scores = FindScores(graph_, context_, id, *probabilities);
+    const auto scores = FindScores(graph_, context_, id, sinks_ ? sinks_->scores : joined, *probabilities);
     return scores && Fuse(id, *scores, *probabilities);
   }
 
@@ -106,6 +113,8 @@ class AttentionFuser {
     if (!operands.FitTogether())
       return context_.No(graph_, softmax, "queries, keys and values are not batches of heads that match");
     auto &q = operands.q, &k = operands.k, &v = operands.v;
+    if (sinks_ && (TypeOf(old).dtype == DType::kDouble || !SameDim(sinks_->heads, Size(*q, kHead))))
+      return context_.No(graph_, softmax, "its sinks are not one for each head, or are doubles");
     for (const ValueId source : {q->view.source(), k->view.source(), v->view.source()})
       if (TypeOf(source).dtype != TypeOf(old).dtype)
         return context_.No(graph_, softmax, "queries, keys and values have other element types than the result");
@@ -125,7 +134,7 @@ class AttentionFuser {
     }
     if (!CanBuildMask(graph_, scores)) return context_.No(graph_, softmax, "its mask cannot be written as a sum");
     const auto k_new = BehindCache(graph_, *k), v_new = BehindCache(graph_, *v);
-    std::vector<ValueId> read = {q->view.source(), probabilities.condition};
+    std::vector<ValueId> read = {q->view.source(), probabilities.condition, sinks_ ? sinks_->sinks : kNoValue};
     for (const ScoreStep& step : scores.steps) read.push_back(step.operand);
     const bool cached = k_new && v_new && SameDim(Size(*k_new, kRow), Size(*v_new, kRow)) &&
                         !ReadCaches(std::move(read), *k_new, *v_new, {scores.product, last});
@@ -142,7 +151,7 @@ class AttentionFuser {
     if (!counts) return context_.No(graph_, softmax, "the number of keys, which its mask must have, is not known");
     Rewrite rewrite(graph_, context_.registry, last);
     if (own_keys) SetKeys(rewrite, *counts, &scores);
-    const bool zero_rows = probabilities.guarded || probabilities.condition != kNoValue;
+    const bool zero_rows = sinks_ || probabilities.guarded || probabilities.condition != kNoValue;
     const BuiltMask built = BuildMask(rewrite, scores, alignments, zero_rows);
     std::vector<Attribute> attributes;
     if (!AddScale(operands.scale * built.scale, scores.cap, *q, TypeOf(old).dtype, &attributes)) {
@@ -289,10 +298,15 @@ class AttentionFuser {
       attributes.push_back({"q_num_heads", Size(q, kHead).number()});
       attributes.push_back({"kv_num_heads", Size(k, kHead).number()});
     }
-    const ValueId y = rewrite.Add("Attention",
-                                  {q.view.Build(rewrite, q.plan), k.view.Build(rewrite, k.plan),
-                                   v.view.Build(rewrite, v.plan), mask, k.past, v.past},
-                                  std::move(attributes));
+    std::vector<ValueId> inputs = {q.view.Build(rewrite, q.plan),
+                                   k.view.Build(rewrite, k.plan),
+                                   v.view.Build(rewrite, v.plan),
+                                   mask,
+                                   k.past,
+                                   v.past};
+    if (sinks_) inputs.push_back(BuildSinks(rewrite, TypeOf(old).dtype));
+    const ValueId y = rewrite.Add(sinks_ ? ops::kOwnDomain : "", sinks_ ? "SinkAttention" : "Attention",
+                                  std::move(inputs), std::move(attributes));
     auto result = AxisView::Of(graph_, y);
     if (result && flat) {
       result->Reshape({Size(q, kBatch), Size(q, kRow), Size(q, kHead), Size(v, kSize)});
@@ -314,6 +328,13 @@ class AttentionFuser {
     return true;
   }
 
+  // [heads]
+  ValueId BuildSinks(Rewrite& rewrite, DType dtype) const {
+    const ValueId list = rewrite.Add("Reshape", {sinks_->sinks, rewrite.Ints({-1})});
+    if (TypeOf(list).dtype == dtype) return list;
+    return rewrite.Add("Cast", {list}, {{"to", static_cast<std::int64_t>(dtype)}});
+  }
+
   // The node takes over the outputs of the two Concats.
   void AddCaches(NodeId id, const Heads& k, const Heads& v) {
     if (k.past == kNoValue) return;
@@ -328,6 +349,7 @@ class AttentionFuser {
 
   Graph& graph_;
   const PassContext& context_;
+  std::optional<AttentionSinks> sinks_;
 };
 
 bool FuseAttention(Graph& graph, PassContext& context) {

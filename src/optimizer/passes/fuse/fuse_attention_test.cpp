@@ -336,6 +336,78 @@ TEST(FuseAttention, TakesGroupsOfHeadsWithAnAxisOfTheirOwn) {
   EXPECT_NE(rows.find("Softmax"), std::string::npos) << rows;
 }
 
+// As torch writes GPT-OSS: a column of numbers that are learned for each head joins the scores, and its probabilities
+// are cut off.
+std::string WithSinks(const std::string& scores, const std::string& inputs = ", float[b,1,s,t] m, float[2] sinks") {
+  std::string text = Bert(scores, inputs);
+  text.replace(text.find("<int64[4] heads"), 1,
+               "<int64[4] shape = {1, 2, 1, 1}, int64[1] two_heads = {2}, int64[1] none = {0}, int64[1] one = {1},"
+               " int64[1] last = {3}, int64[1] rows = {2}, int64[1] cut = {-1}, int64[1] end = {9223372036854775807},"
+               " float hidden = {-inf}, ");
+  return text;
+}
+const std::string kColumn =
+    "s4 = Reshape(sinks, shape) bs = Shape<start = 0, end = 1>(q) qs = Shape<start = 2, end = 3>(q)"
+    " to = Concat<axis = 0>(bs, two_heads, qs, one) s5 = Expand(s4, to) ";
+
+TEST(FuseAttention, TakesSinks) {
+  auto runs = With(Shape{2, 1, 5, 7}, Shape{1, 1, 1, 1});
+  for (auto& run : runs) run.emplace_back(Shape{2});
+  const std::string added = "c = Mul(a, scale) e = Add(c, m) ", shifted = "mx = ReduceMax(j, last) d = Sub(j, mx) ";
+  const std::string join = kColumn + "j = Concat<axis = -1>(e, s5) ";
+  EXPECT_EQ(Fused(WithSinks(added + join + shifted + "p0 = Softmax(d) p = Slice(p0, none, cut, last)"), runs),
+            "SinkAttention");
+  EXPECT_EQ(Fused(WithSinks(added + join + "p0 = Softmax(j) p = Slice(p0, none, cut, last, one)"), runs),
+            "SinkAttention");
+  EXPECT_EQ(Fused(WithSinks("h = Greater(m, zero) e = Where(h, a, hidden) " + join +
+                            "p0 = Softmax(j) p = Slice(p0, none, cut, cut)"),
+                  runs),
+            "Greater Where SinkAttention")
+      << "what nothing but the sink is left of becomes zeros";
+  EXPECT_EQ(Fused(WithSinks("e = Add(a, m) " + kColumn +
+                            "e1 = Cast<to = 11>(e) s6 = Cast<to = 11>(s5) j = Concat<axis = 3>(e1, s6)"
+                            " p0 = Softmax(j) p1 = Slice(p0, none, cut, last) p = Cast<to = 1>(p1)"),
+                  runs),
+            "SinkAttention");
+  const std::string cases[] = {
+      added + join + "p0 = Softmax(j) p = Slice(p0, one, end, last)",
+      added + join + "mx = ReduceMax(j, rows) d = Sub(j, mx) p0 = Softmax(d) p = Slice(p0, none, cut, last)",
+      added + join + "mx = ReduceMin(j, last) d = Sub(j, mx) p0 = Softmax(d) p = Slice(p0, none, cut, last)",
+      added + join + "mx = ReduceMax(j, last) d = Sub(mx, j) p0 = Softmax(d) p = Slice(p0, none, cut, last)",
+      added + kColumn + "j = Concat<axis = 3>(s5, e) p0 = Softmax(j) p = Slice(p0, none, cut, last)",
+      added + join + "j2 = Mul(j, two) p0 = Softmax(j2) p = Slice(p0, none, cut, last)",
+      added + join + "p0 = Softmax(j) p2 = Slice(p0, none, cut, last) p = Mul(p2, two)",
+  };
+  for (const std::string& text : cases)
+    EXPECT_NE(Fused(WithSinks(text), runs).find("Softmax"), std::string::npos) << text;
+  std::string text = WithSinks(added + join + "p = Softmax(j)");
+  text.replace(text.find("float[b,t,6] x2"), 15, "float[b,u,6] x2");
+  const std::string uncut =
+      Fused(text, {{Shape{2, 5, 6}, Shape{2, 7, 6}, Shape{2, 8, 6}, Shape{2, 1, 5, 7}, Shape{2}}});
+  EXPECT_NE(uncut.find("Softmax"), std::string::npos) << uncut;
+}
+
+TEST(FuseAttention, LeavesColumnsThatAreNoSinks) {
+  const auto left = [](const std::string& column, const std::string& type, const Shape& first, const Shape& second) {
+    auto runs = With(Shape{2, 1, 5, 7}, Shape{1, 1, 1, 1});
+    runs[0].push_back(first);
+    runs[1].push_back(second);
+    const std::string text = WithSinks(
+        "bs = Shape<start = 0, end = 1>(q) qs = Shape<start = 2, end = 3>(q) to = Concat<axis = 0>(bs, two_heads, qs, "
+        "one)"
+        " e = Add(a, m) " +
+            column + " j = Concat<axis = 3>(e, s5) p0 = Softmax(j) p = Slice(p0, none, cut, last)",
+        ", float[b,1,s,t] m, " + type + " sinks");
+    const std::string operators = Fused(text, runs);
+    EXPECT_NE(operators.find("Softmax"), std::string::npos) << operators << " in " << text;
+  };
+  left("s5 = Expand(sinks, to)", "float[b,1,1,1]", Shape{2, 1, 1, 1}, Shape{1, 1, 1, 1});  // one for each sequence
+  left("s5 = Expand(sinks, to)", "float[s,1]", Shape{5, 1}, Shape{1, 1});                  // one for each row
+  left("s5 = Expand(sinks, to)", "float[1,1,1]", Shape{1, 1, 1}, Shape{1, 1, 1});          // one for all heads
+  left("s5 = Expand(sinks, to)", "float[2,s,1]", Shape{2, 5, 1}, Shape{2, 1, 1});          // for each head and row
+  left("s4 = Exp(a) s5 = ReduceSum(s4, last)", "float[2]", Shape{2}, Shape{2});            // computed from the scores
+}
+
 // torch.onnx writes Attention from opset 23 on, behind a cache and the heads that it repeats.
 TEST(FuseAttention, TakesTheInputsOfAttentionThatTheAuthorWrote) {
   const auto graph = [](const std::string& attributes, const std::string& shared = "k2, v2") {
