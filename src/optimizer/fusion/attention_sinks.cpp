@@ -45,6 +45,22 @@ ValueId BeforeMaximum(const Graph& graph, ValueId value) {
   return alone && rows ? x : kNoValue;
 }
 
+// [batch, heads, rows, 1] of fixed sizes, for which the Expand was computed already.
+bool RepeatsHeads(const Tensor& column) {
+  const Shape& shape = column.shape();
+  if (shape.rank() != 4 || shape[3] != 1 || column.count() == 0) return false;
+  bool repeats = false;
+  VisitDType<float, double, Half, BFloat16>(column.dtype(), [&]<typename T>() {
+    const auto elements = column.span<T>();
+    const auto rows = shape[2], of_batch = shape[1] * rows;
+    repeats = true;
+    for (std::int64_t i = 0; i < column.count(); ++i)
+      repeats &= static_cast<float>(elements[static_cast<std::size_t>(i)]) ==
+                 static_cast<float>(elements[static_cast<std::size_t>(i % of_batch / rows * rows)]);
+  });
+  return repeats;
+}
+
 }  // namespace
 
 ValueId ScoresOf(const Graph& graph, NodeId softmax) {
@@ -74,6 +90,8 @@ std::optional<AttentionSinks> FindSinks(const Graph& graph, ValueId joined) {
       for (std::size_t i = 0; i < each.rank(); ++i) one_each &= i == axis || IsOne(each.dims[i]);
       if (one_each) return AttentionSinks{concat->inputs[0], sinks, each.dims[axis]};
     }
+    if (const Tensor* constant = graph.value(sinks).constant(); constant != nullptr && RepeatsHeads(*constant))
+      return AttentionSinks{concat->inputs[0], sinks, each.dims[1], true};
     const NodeId id = graph.value(sinks).producer;
     if (id == kNoNode || !(Is(graph.node(id), "Expand") || IsFloatCast(graph, graph.node(id)))) return std::nullopt;
     sinks = graph.node(id).inputs[0];

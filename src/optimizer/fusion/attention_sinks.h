@@ -16,6 +16,7 @@ struct AttentionSinks {
   ValueId scores = kNoValue;  // of the keys; only the joined scores depend on them
   ValueId sinks = kNoValue;   // [.., heads, 1, 1]
   Dim heads;
+  bool repeated = false;  // `sinks` is a constant with equal numbers for all sequences and rows instead
 };
 // Nothing if `joined`, what Softmax is of, ends with no column that has one number for each head.
 std::optional<AttentionSinks> FindSinks(const Graph& graph, ValueId joined);

@@ -49,8 +49,8 @@ class AttentionFuser {
       return context_.No(graph_, id, "expected the last axis, found ", axis);
     const ValueId joined = ScoresOf(graph_, id);
     if (joined == kNoValue)
-      return context_.No(graph_, id, "no product of queries and keys before it: '", graph_.value(softmax.inputs[0]).name,
-                         "' is read by several nodes or an output");
+      return context_.No(graph_, id, "no product of queries and keys before it: '",
+                         graph_.value(softmax.inputs[0]).name, "' is read by several nodes or an output");
     sinks_ = FindSinks(graph_, joined);
     const auto probabilities = FindProbabilities(graph_, context_, id, sinks_.has_value());
     if (!probabilities) return false;
@@ -330,7 +330,10 @@ class AttentionFuser {
 
   // [heads]
   ValueId BuildSinks(Rewrite& rewrite, DType dtype) const {
-    const ValueId list = rewrite.Add("Reshape", {sinks_->sinks, rewrite.Ints({-1})});
+    ValueId sinks = sinks_->sinks;
+    if (sinks_->repeated)
+      sinks = rewrite.Add("Slice", {sinks, rewrite.Ints({0, 0}), rewrite.Ints({1, 1}), rewrite.Ints({0, 2})});
+    const ValueId list = rewrite.Add("Reshape", {sinks, rewrite.Ints({-1})});
     if (TypeOf(list).dtype == dtype) return list;
     return rewrite.Add("Cast", {list}, {{"to", static_cast<std::int64_t>(dtype)}});
   }

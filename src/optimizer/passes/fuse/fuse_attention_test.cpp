@@ -387,6 +387,22 @@ TEST(FuseAttention, TakesSinks) {
   EXPECT_NE(uncut.find("Softmax"), std::string::npos) << uncut;
 }
 
+// With fixed sizes, the column is a constant.
+TEST(FuseAttention, TakesSinksThatAreRepeatedAlready) {
+  const auto graph = [](const std::string& column) {
+    return "g (float[2,2,3,4] q, float[2,2,5,4] k, float[2,2,5,4] v) => (float[2,2,3,4] y)"
+           " <float[2,2,3,1] column = {" +
+           column +
+           "}, int64[1] none = {0}, int64[1] cut = {-1}, int64[1] last = {3}> {"
+           " kt = Transpose<perm = [0, 1, 3, 2]>(k) a = MatMul(q, kt) j = Concat<axis = 3>(a, column) p0 = Softmax(j)"
+           " p = Slice(p0, none, cut, last) y = MatMul(p, v) }";
+  };
+  const std::vector<std::vector<Shape>> runs = {{Shape{2, 2, 3, 4}, Shape{2, 2, 5, 4}, Shape{2, 2, 5, 4}}};
+  EXPECT_EQ(Fused(graph("1, 1, 1, -2, -2, -2, 1, 1, 1, -2, -2, -2"), runs), "Slice Reshape SinkAttention");
+  for (const char* other : {"1, 1, 2, -2, -2, -2, 1, 1, 2, -2, -2, -2", "1, 1, 1, -2, -2, -2, 1, 1, 1, 3, 3, 3"})
+    EXPECT_NE(Fused(graph(other), runs).find("Softmax"), std::string::npos) << other;
+}
+
 TEST(FuseAttention, LeavesColumnsThatAreNoSinks) {
   const auto left = [](const std::string& column, const std::string& type, const Shape& first, const Shape& second) {
     auto runs = With(Shape{2, 1, 5, 7}, Shape{1, 1, 1, 1});
