@@ -109,10 +109,12 @@ std::optional<RotaryFactors> FindRotaryFactors(const Graph& graph, ValueId value
   const FactorFinder finder(graph, half, pairing);
   const AxisView::Axis& last = view->axis(3);
   const std::size_t source_rank = graph.value(view->source()).type.rank();
-  bool halved = false;
-  if (const ValueId once = finder.Doubled(view->source());
-      once != kNoValue && pairing == Pairing::kNeighbours && !last.empty() &&
-      view->PlaceOf(last.back()).axis + 1 == source_rank && SameDim(view->SizeOf({last.back()}), Dim(2))) {
+  bool halved = SameDim(view->SizeOf(last), Dim(half));
+  if (halved) {
+    // each pair has one factor already
+  } else if (const ValueId once = finder.Doubled(view->source());
+             once != kNoValue && pairing == Pairing::kNeighbours && !last.empty() &&
+             view->PlaceOf(last.back()).axis + 1 == source_rank && SameDim(view->SizeOf({last.back()}), Dim(2))) {
     *view = view->Without(last.back(), once);
     const auto inner = AxisView::Trace(graph, once);
     if (inner && !view->ReadThrough(*inner)) return std::nullopt;

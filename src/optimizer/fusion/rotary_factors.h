@@ -20,8 +20,8 @@ struct RotaryFactors {
   Dim batch, row;
 };
 
-// `value` has the shape [batch or 1, 1, row, 2 * half], or [batch or 1, row, 1, 2 * half] if `heads_last`. Nothing if
-// its pairs are not seen to be equal.
+// `value` has the shape [batch or 1, 1, row, 2 * half], or [batch or 1, row, 1, 2 * half] if `heads_last`; or only one
+// factor for each pair, `half` of them. Nothing if its pairs are not seen to be equal.
 std::optional<RotaryFactors> FindRotaryFactors(const Graph& graph, ValueId value, std::int64_t half, Pairing pairing,
                                                bool heads_last);
 

@@ -1,7 +1,8 @@
 // optimizer/passes/fuse/fuse_rotary_embedding.cpp - x * cos + rotate(x) * sin becomes one RotaryEmbedding node.
 //
 // rotate(x) is Concat(-second half, first half) over the last axis, or has neighbours as pairs (-x1, x0, -x3, x2, ..);
-// the operator reads one factor for each pair (optimizer/fusion/rotary_factors.h). Heads stand before the rows, or
+// the operator reads one factor for each pair (optimizer/fusion/rotary_factors.h). Halves x0, x1 may also be turned by
+// themselves: Concat(x0 * cos - x1 * sin, x1 * cos + x0 * sin). Heads stand before the rows, or
 // behind them as projections write them: x [batch, row, head * size] that was only rearranged is read as it is. If only
 // the first elements of each head are rotated, and a Concat puts the others behind them, the node takes the whole
 // heads. A RotaryEmbedding that an exporter wrote itself reads projections where they lie, too.
@@ -25,6 +26,8 @@ class RotaryFuser {
     const Node& sum = graph_.node(id);
     if (Is(sum, "RotaryEmbedding")) return ReadProjection(id);
     Rotation r;
+    if (Is(sum, "Concat") && HasOperator(context_.registry, "", "RotaryEmbedding"))
+      return MatchHalves(sum, &r) && Turn(id, &r);
     if (!sum.domain.empty() || sum.op_type != "Add" || !HasOperator(context_.registry, "", "RotaryEmbedding"))
       return false;
     if (!MatchSum(sum, &r)) {  // most sums are something else
@@ -33,12 +36,7 @@ class RotaryFuser {
                          " is not that of angles which are the same for both elements of a pair, of the shape of '",
                          graph_.value(r.x).name, "'");
     }
-    const DType dtype = TypeOf(r.x).dtype;
-    if (dtype != DType::kFloat && dtype != DType::kFloat16 && dtype != DType::kBFloat16)
-      return context_.No(graph_, id, "expected float, float16 or bfloat16, found ", Name(dtype));
-    r.old = sum.outputs[0];
-    TakeWholeHeads(&r);
-    return Build(id, r);
+    return Turn(id, &r);
   }
 
  private:
@@ -53,6 +51,15 @@ class RotaryFuser {
     std::size_t row() const { return heads_last ? 1 : 2; }
   };
   const Type& TypeOf(ValueId value) const { return graph_.value(value).type; }
+
+  bool Turn(NodeId id, Rotation* r) {
+    const DType dtype = TypeOf(r->x).dtype;
+    if (dtype != DType::kFloat && dtype != DType::kFloat16 && dtype != DType::kBFloat16)
+      return context_.No(graph_, id, "expected float, float16 or bfloat16, found ", Name(dtype));
+    r->old = graph_.node(id).outputs[0];
+    TakeWholeHeads(r);
+    return Build(id, *r);
+  }
 
   bool Build(NodeId id, const Rotation& r) {
     const Type x = TypeOf(r.x);
@@ -249,6 +256,50 @@ class RotaryFuser {
     return false;
   }
 
+  // Concat(x0 * cos - x1 * sin, x1 * cos + x0 * sin), as torch writes GPT-OSS.
+  bool MatchHalves(const Node& concat, Rotation* r) const {
+    const Type& y = TypeOf(concat.outputs[0]);
+    if (concat.inputs.size() != 2 || !y.has_rank || y.rank() != 4 || !IsLastAxis(concat, 4)) return false;
+    const Node *difference = ProducerOf(graph_, concat.inputs[0], "Sub"),
+               *sum = ProducerOf(graph_, concat.inputs[1], "Add");
+    if (difference == nullptr || sum == nullptr || !y.dims[3].known() || y.dims[3].number() % 2 != 0) return false;
+    const Node *kept = ProducerOf(graph_, difference->inputs[0], "Mul"),
+               *taken = ProducerOf(graph_, difference->inputs[1], "Mul");
+    if (kept == nullptr || taken == nullptr) return false;
+    r->half = y.dims[3].number() / 2;
+    for (const std::size_t i : {0u, 1u}) {
+      for (const std::size_t j : {0u, 1u}) {
+        const ValueId x0 = kept->inputs[i], cos = kept->inputs[1 - i], x1 = taken->inputs[j],
+                      sin = taken->inputs[1 - j];
+        const auto first = PartOf(x0), second = PartOf(x1);
+        if (!first || !second || first->from != second->from || first->size != 2 * r->half) continue;
+        if (first->begin != 0 || first->count != r->half || second->begin != r->half || second->count != r->half)
+          continue;
+        const auto adds = [&](std::size_t k) {
+          return IsProduct(sum->inputs[k], x1, cos) && IsProduct(sum->inputs[1 - k], x0, sin);
+        };
+        r->x = first->from;
+        if ((adds(0) || adds(1)) && TypeOf(r->x).rank() == 4 && FindFactors(cos, sin, r)) return true;
+      }
+    }
+    return false;
+  }
+  bool IsProduct(ValueId value, ValueId a, ValueId b) const {
+    const Node* product = ProducerOf(graph_, value, "Mul");
+    return product != nullptr && ((product->inputs[0] == a && product->inputs[1] == b) ||
+                                  (product->inputs[0] == b && product->inputs[1] == a));
+  }
+
+  bool FindFactors(ValueId cos, ValueId sin, Rotation* r) const {
+    for (const bool heads_last : {false, true}) {
+      r->heads_last = heads_last;
+      r->cos = Factors(cos, *r);
+      if (r->cos) r->sin = Factors(sin, *r);
+      if (r->cos && r->sin) return true;
+    }
+    return false;
+  }
+
   // x is operand `k` of the first product, and turned as operand `j` of the second.
   bool MatchProducts(const Node& plain, std::size_t k, const Node& turned, std::size_t j, Rotation* r) const {
     const ValueId x = plain.inputs[k];
@@ -257,13 +308,7 @@ class RotaryFuser {
     if (!halves && !IsTurnedNeighbours(turned.inputs[j], x, r->half)) return false;
     r->x = x;
     r->pairing = halves ? Pairing::kHalves : Pairing::kNeighbours;
-    for (const bool heads_last : {false, true}) {
-      r->heads_last = heads_last;
-      r->cos = Factors(plain.inputs[1 - k], *r);
-      if (r->cos) r->sin = Factors(turned.inputs[1 - j], *r);
-      if (r->cos && r->sin) return true;
-    }
-    return false;
+    return FindFactors(plain.inputs[1 - k], turned.inputs[1 - j], r);
   }
 
   // Concat(turned, rest) where both are of the same heads.

@@ -55,6 +55,34 @@ TEST(FuseRotaryEmbedding, LeavesWhatIsNoRotation) {
       << "the halves have different angles";
 }
 
+// As torch writes GPT-OSS: each half by itself, with one factor for each pair.
+TEST(FuseRotaryEmbedding, TakesHalvesThatAreTurnedByThemselves) {
+  const std::string angles = "c = Neg(f)", parts = "l, h = Split<axis = -1>(q, halves) ";
+  const char* want = "Neg Cos Sin RotaryEmbedding Reshape Transpose";
+  const std::string first = "a = Mul(l, cos) t = Mul(h, sin) n = Sub(a, t) ",
+                    second = "d = Mul(h, cos) e = Mul(l, sin) r = Add(d, e) ", join = "y = Concat<axis = -1>(n, r)";
+  EXPECT_EQ(Fused(parts + first + second + join, angles), want);
+  EXPECT_EQ(Fused("l = Slice(q, zero, two, last) h = Slice(q, two, end, last) a = Mul(cos, l) t = Mul(sin, h)"
+                  " n = Sub(a, t) d = Mul(cos, h) e = Mul(l, sin) r = Add(e, d) y = Concat<axis = 3>(n, r)",
+                  angles),
+            want);
+  EXPECT_EQ(
+      Fused(
+          parts + "a = Mul(l, sin) t = Mul(h, cos) n = Sub(a, t) d = Mul(h, sin) e = Mul(l, cos) r = Add(d, e) " + join,
+          angles),
+      want)
+      << "any factors";
+  for (const std::string& other : {
+           parts + "a = Mul(l, cos) t = Mul(h, sin) n = Sub(t, a) " + second + join,
+           parts + "a = Mul(h, cos) t = Mul(l, sin) n = Sub(a, t) d = Mul(l, cos) e = Mul(h, sin) r = Add(d, e) " +
+               join,
+           parts + first + "d = Mul(h, sin) e = Mul(l, cos) r = Add(d, e) " + join,
+           parts + first + "d = Mul(h, cos) e = Mul(l, sin) r = Sub(d, e) " + join,
+           parts + first + second + "y = Concat<axis = -1>(r, n)",
+       })
+    EXPECT_EQ(Fused(other, angles).find("Rotary"), std::string::npos) << other;
+}
+
 TEST(FuseRotaryEmbedding, TakesAnyFactorsOfEqualHalves) {
   EXPECT_EQ(Fused(std::string(kBySlices) + "a = Mul(q, sin) t = Mul(r, cos) y = Add(a, t)"), kWant);
 }

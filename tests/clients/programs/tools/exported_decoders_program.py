@@ -14,7 +14,7 @@ import onnx
 import onnxruntime
 
 LAYERS, STEPS, TOLERANCE = 2, (7, 1, 1, 1, 1, 1), 1e-4
-ATTENTION = ("Attention", "GroupQueryAttention", "MultiHeadAttention")
+ATTENTION = ("Attention", "SinkAttention", "GroupQueryAttention", "MultiHeadAttention")
 ROTATING_LAYERS = {"gpt2": 0, "whisper": 0, "t5": 0, "smollm3": 1}
 # Computes the number of its rows from lengths that it limits to 256; only in the first layer is it seen to be the same.
 FUSED_PARTLY = {("gpt2", "dynamo_eager"): 1}
