@@ -17,10 +17,14 @@ LAYERS = older.LAYERS
 CONFIGS = older.CONFIGS | {
     "phi4": lambda: t.Phi3Config(**older.LLAMA, original_max_position_embeddings=256, rope_parameters={
         "rope_type": "default", "rope_theta": 10000.0, "partial_rotary_factor": 0.75}),
+    "gpt_oss": lambda: t.GptOssConfig(
+        **older.LLAMA, head_dim=16, sliding_window=older.WINDOW, num_local_experts=4, num_experts_per_tok=2,
+        layer_types=["sliding_attention", "full_attention"],
+        rope_parameters={"rope_type": "default", "rope_theta": 10000.0}),
 }
-EXPORTERS = {"dynamo": ["llama", "gemma3", "gpt2", "whisper", "t5"],
-             "torchscript": ["llama", "gemma3", "gpt2", "phi4", "whisper", "t5"], "builder": ["llama"]}
-EAGER_ONLY = ("gemma2",)
+EXPORTERS = {"dynamo": ["llama", "gemma3", "gpt2", "gpt_oss", "whisper", "t5"],
+             "torchscript": ["llama", "gemma3", "gpt2", "gpt_oss", "phi4", "whisper", "t5"], "builder": ["llama"]}
+EAGER_ONLY = ("gemma2", "gpt_oss")
 
 
 def cache_of(parts):
@@ -88,7 +92,10 @@ def attention_of(name, exporter):
 
 
 def decoder(name, attention):
-    return older.randomized(t.AutoModelForCausalLM.from_config(CONFIGS[name](), attn_implementation=attention))
+    model = older.randomized(t.AutoModelForCausalLM.from_config(CONFIGS[name](), attn_implementation=attention))
+    if name == "gpt_oss":
+        model.set_experts_implementation("batched_mm")  # the exporters know no loop over the experts that are needed
+    return model
 
 
 def export_decoder(name, exporter, path):
