@@ -190,7 +190,10 @@ void ShortRowsOf(const float* x, int64_t rows, int64_t n, float* y) {
   }
 }
 
-// V vectors of columns over all rows; blocks of 128 rows are joined so that float sums stay short.
+// Rows of a block; blocks are joined so that float sums stay short.
+constexpr int64_t kRowsOfSum = 128;
+
+// V vectors of columns over all rows.
 template <typename Op, int V>
 void ColumnBlock(const float* x, int64_t n, int64_t stride, float* acc, int64_t columns) {
   Lanes lanes[V];
@@ -199,9 +202,8 @@ void ColumnBlock(const float* x, int64_t n, int64_t stride, float* acc, int64_t 
     lanes[v] = FirstLanes(columns - v * kLanes);
     total[v] = Load(acc + v * kLanes, lanes[v]);
   }
-  constexpr int64_t kRows = 128;
-  for (int64_t begin = 0; begin < n; begin += kRows) {
-    const int64_t end = begin + kRows < n ? begin + kRows : n;
+  for (int64_t begin = 0; begin < n; begin += kRowsOfSum) {
+    const int64_t end = begin + kRowsOfSum < n ? begin + kRowsOfSum : n;
     Vec sum[V];
     for (int v = 0; v < V; ++v) sum[v] = Broadcast(Op::kStart);
     for (int64_t row = begin; row < end; ++row) {
@@ -214,9 +216,56 @@ void ColumnBlock(const float* x, int64_t n, int64_t stride, float* acc, int64_t 
   for (int v = 0; v < V; ++v) Store(acc + v * kLanes, total[v], lanes[v]);
 }
 
+constexpr int64_t kStreamedColumns = 1024, kStreamedRows = 8;
+
+// A few rows at a time, over all columns of sums [columns].
+template <typename Op>
+void AddRows(const float* x, int64_t rows, int64_t stride, int64_t columns, float* sums) {
+  int64_t at = 0;
+  for (; at + 2 * kLanes <= columns; at += 2 * kLanes) {
+    Vec even = Load(sums + at), odd = Load(sums + at + kLanes);
+    const float* p = x + at;
+    for (int64_t row = 0; row < rows; ++row, p += stride) {
+      Prefetch(p + kStreamedRows * stride);
+      even = Op::Step(even, Load(p)), odd = Op::Step(odd, Load(p + kLanes));
+    }
+    Store(sums + at, even);
+    Store(sums + at + kLanes, odd);
+  }
+  for (; at < columns; at += kLanes) {
+    const Lanes lanes = FirstLanes(columns - at);
+    Vec sum = Load(sums + at, lanes);
+    for (int64_t row = 0; row < rows; ++row) sum = Op::Step(sum, Load(x + row * stride + at, lanes));
+    Store(sums + at, sum, lanes);
+  }
+}
+
+// With the bits of ColumnBlock, but row after row: memory is read in its order.
+constexpr int64_t kStreamedFloats = int64_t{1} << 15;  // fewer stay in the second cache level
+
+template <typename Op>
+void StreamColumns(const float* x, int64_t n, int64_t stride, int64_t columns, float* acc) {
+  float sums[kStreamedColumns];
+  for (int64_t begin = 0; begin < n; begin += kRowsOfSum) {
+    const int64_t end = begin + kRowsOfSum < n ? begin + kRowsOfSum : n;
+    for (int64_t at = 0; at < columns; at += kLanes) Store(sums + at, Broadcast(Op::kStart));
+    for (int64_t row = begin; row < end; row += kStreamedRows)
+      AddRows<Op>(x + row * stride, end - row < kStreamedRows ? end - row : kStreamedRows, stride, columns, sums);
+    for (int64_t at = 0; at < columns; at += kLanes) {
+      const Lanes lanes = FirstLanes(columns - at);
+      Store(acc + at, Op::Join(Load(acc + at, lanes), Load(sums + at)), lanes);
+    }
+  }
+}
+
 template <typename Op>
 void ColumnsOf(const float* x, int64_t n, int64_t stride, int64_t columns, float* acc) {
   int64_t at = 0;
+  if (columns > 4 * kLanes && n * stride > kStreamedFloats) {
+    for (; at < columns; at += kStreamedColumns)
+      StreamColumns<Op>(x + at, n, stride, columns - at < kStreamedColumns ? columns - at : kStreamedColumns, acc + at);
+    return;
+  }
   if (n == 0) x = acc;  // nothing is read, and there may be no x to count from
   for (; at + 3 * kLanes < columns; at += 4 * kLanes) ColumnBlock<Op, 4>(x + at, n, stride, acc + at, columns - at);
   for (; at < columns; at += kLanes) ColumnBlock<Op, 1>(x + at, n, stride, acc + at, columns - at);

@@ -225,14 +225,15 @@ void LogSumExpRows(KernelContext& c, const ReducePlan& p, const float* x, float*
 void ReduceColumns(KernelContext& c, const ReducePlan& p, Reduction reduction, const float* x, float* y) {
   const kernels::ReduceF32Set& kernel = kernels::ReduceF32();
   const ReduceKind kind = KindOf(reduction);
-  constexpr std::int64_t kTile = 256;
-  const std::int64_t tiles = (p.inner + kTile - 1) / kTile;
-  const std::int64_t work = std::max<std::int64_t>(1, p.reduced_total * std::min(kTile, p.inner));
+  // Memory is read faster in long runs; threads share short ones where there are few of them.
+  const std::int64_t tile = p.outer >= c.parallel().ThreadCount() ? 1024 : 256;
+  const std::int64_t tiles = (p.inner + tile - 1) / tile;
+  const std::int64_t work = std::max<std::int64_t>(1, p.reduced_total * std::min(tile, p.inner));
   const bool finish = NeedsFinish(reduction);
   c.parallel().For(p.outer * tiles, std::max<std::int64_t>(1, kReduceGrain / work),
                    [&](std::int64_t begin, std::int64_t end) {
                      for (std::int64_t i = begin; i < end; ++i) {
-                       const std::int64_t at = i % tiles * kTile, columns = std::min(kTile, p.inner - at);
+                       const std::int64_t at = i % tiles * tile, columns = std::min(tile, p.inner - at);
                        const float* base = x + p.KeptOffset(i / tiles) + at;
                        float* to = y + i / tiles * p.inner + at;
                        std::fill_n(to, columns, kernels::ReduceIdentity(kind));

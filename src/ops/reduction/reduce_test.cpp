@@ -143,5 +143,35 @@ TEST(ReduceF32, EveryVariantMatchesTheFloat64Sum) {
   }
 }
 
+// Many long rows are read row after row, few columns from top to bottom: with the same bits.
+TEST(ReduceF32, WideColumnsHaveTheBitsOfNarrowOnes) {
+  std::mt19937 random(8);
+  std::normal_distribution<float> normal(0, 2);
+  constexpr std::int64_t kRows = 300, kStride = 1300;
+  std::vector<float> x(static_cast<std::size_t>(kRows * kStride));
+  for (float& v : x) v = normal(random);
+  x[17 * kStride + 5] = std::nanf("");
+  x[299 * kStride + 1100] = std::nanf("");
+  for (const kernels::Isa isa : kernels::SupportedIsas()) {
+    const kernels::ReduceF32Set& set = kernels::ReduceF32(isa);
+    for (const auto kind : {kernels::ReduceKind::kSum, kernels::ReduceKind::kSumAbs, kernels::ReduceKind::kSumSquare,
+                            kernels::ReduceKind::kProd, kernels::ReduceKind::kMax, kernels::ReduceKind::kMin})
+      for (const std::int64_t columns : {65, 70, 500, 1024, 1299}) {
+        std::vector<float> wide(static_cast<std::size_t>(columns), kernels::ReduceIdentity(kind)), narrow = wide;
+        set.columns(kind, x.data(), kRows, kStride, columns, wide.data());
+        for (std::int64_t at = 0; at < columns; at += 4)
+          set.columns(kind, x.data() + at, kRows, kStride, std::min<std::int64_t>(4, columns - at), narrow.data() + at);
+        EXPECT_TRUE(std::isnan(wide[5])) << columns;
+        for (std::int64_t j = 0; j < columns; ++j) {
+          if (std::isnan(narrow[j])) {
+            EXPECT_TRUE(std::isnan(wide[j])) << columns << " " << j;
+          } else {
+            EXPECT_EQ(wide[j], narrow[j]) << columns << " " << j;
+          }
+        }
+      }
+  }
+}
+
 }  // namespace
 }  // namespace sardonyx
