@@ -25,13 +25,21 @@ bool StartsFromBias(const TileF32Args& t) { return t.alpha == 1 && t.taps * t.k 
 
 // Asks for the lines that the tile will write, and for those that it adds to them. In a wide C they lie far apart, so
 // that the CPU would not fetch them by itself: the stores of a tile, and with them the next tile, would wait for
-// memory.
+// memory. Where rows begin anywhere in a line, they end in another one, which short sums would not repay.
+constexpr ptrdiff_t kLineFloats = 16;
+
 template <int R>
 inline __attribute__((always_inline)) void FetchResults(const TileF32Args& t) {
   constexpr ptrdiff_t kRun = (R + 1) / 2;
 #pragma GCC unroll 16
   for (ptrdiff_t r = 0; r < R; ++r)
     PrefetchForWriting(r < kRun ? t.c0 + r * t.c_row_stride : t.c1 + (r - kRun) * t.c_row_stride);
+  if (t.c_row_stride % kLineFloats != 0 && t.taps * t.k > kShortSum) {
+    const ptrdiff_t last = t.columns - 1;
+#pragma GCC unroll 16
+    for (ptrdiff_t r = 0; r < R; ++r)
+      PrefetchForWriting((r < kRun ? t.c0 + r * t.c_row_stride : t.c1 + (r - kRun) * t.c_row_stride) + last);
+  }
   if (t.residual0 == nullptr) return;
 #pragma GCC unroll 16
   for (ptrdiff_t r = 0; r < R; ++r)
