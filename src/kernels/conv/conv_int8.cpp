@@ -435,6 +435,7 @@ class Runner {
       p.c = static_cast<std::byte*>(g.y) + first * (p.plane != 0 ? p.plane : 1) * g.ResultBytes();
       if (g.sum.z != nullptr) p.z = static_cast<const std::uint8_t*>(g.sum.z) + first;
       p.scales = g.scales != nullptr ? g.scales + first : nullptr;
+      p.is_wide = args_.is_wide;
       RunClippedProduct(p, parallel, scratch_ + layout_.loops);
     }
   }

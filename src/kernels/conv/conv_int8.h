@@ -5,6 +5,7 @@
 // as its own loop; other layouts are converted on the way in and out. Nothing allocates or throws.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -28,8 +29,9 @@ struct ConvInt8Args {
   const float* scales = nullptr;  // [out_channels]; not for kSums
   int y_zero = 0;                 // kBytes
   bool y_signed = false;
-  Int8Sum sum;                         // kBytes, channels-last outputs and no depthwise convolutions (ConvInt8Adds)
-  const TileInt8Set* tiles = nullptr;  // null: the best of this CPU; tests name others
+  Int8Sum sum;                           // kBytes, channels-last outputs and no depthwise convolutions (ConvInt8Adds)
+  const TileInt8Set* tiles = nullptr;    // null: the best of this CPU; tests name others
+  std::atomic<bool>* is_wide = nullptr;  // false at first; of these weights (gemm/clipped_product.h)
 };
 
 // w: u8 or s8 [out_channels, in_channels / groups, kD, kH, kW]; zeros: its zero points, of its type, `zero_count` (0, 1

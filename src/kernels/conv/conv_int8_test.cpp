@@ -24,6 +24,7 @@ struct Kinds {
   ImageLayout in_layout = kLast, out_layout = kLast;
   bool sum = false;     // with a value like the result
   bool narrow = false;  // all but a few values of x lie close to its zero point
+  bool small = false;   // weights have 7 bits
 };
 
 // Extreme values are frequent: 255 * 127 four times is what saturating instructions get wrong.
@@ -55,6 +56,8 @@ Data MakeData(const ConvShape& s, const Kinds& kinds) {
       x = static_cast<std::uint8_t>(kinds.x_zero + (kinds.x_zero > 20 || kinds.x_signed ? -20 : 0) +
                                     static_cast<int>(mostly() % 60));
   d.w = RandomBytes(s.out_channels * (s.in_channels / s.groups) * Volume(s.kernel), 2);
+  for (std::uint8_t& w : d.w)
+    if (kinds.small) w = static_cast<std::uint8_t>(std::clamp(Value(w, true), -64, 64));
   d.zeros = RandomBytes(kinds.w_zeros == 2 ? s.out_channels : kinds.w_zeros, 3);
   std::mt19937 engine(4);
   for (int64_t m = 0; m < s.out_channels; ++m) {
@@ -122,6 +125,12 @@ void CheckSet(const Case& c, const Kinds& kinds, const ConvShape& s, const Data&
   const ConvInt8Weights weights = {d.w.data(), kinds.w_signed, d.zeros.data(), static_cast<int64_t>(d.zeros.size())};
   PackConvInt8Weights(s, weights, packed.data(), parallel, &set);
   args.packed_weights = packed.data();
+  std::atomic<bool> is_wide = false;
+  if (kinds.small) {  // the second run knows what the first one found out
+    args.is_wide = &is_wide;
+    ConvInt8(args, parallel, scratch.data());
+    std::fill(y.begin(), y.end(), 77);
+  }
   ConvInt8(args, parallel, scratch.data());
   const int low = LowestByte(kinds.y_signed), high = HighestByte(kinds.y_signed);
   for (int64_t n = 0; n < s.batch; ++n)
@@ -217,6 +226,53 @@ TEST(ConvInt8, FewValuesFarFromTheOthers) {
       kinds.out_layout = flags == 2 ? kFirst : kLast;
       kinds.w_zeros = flags == 1 ? 2 : 0;
       Check(c, kinds, threads);
+    }
+}
+
+// Where sums of four products may fit into 16 bits, unless too many values are large.
+const Case kOfManyOutputs[] = {
+    {"1x1 to many", 2, 72, 136, 1, {1, 5, 7}, {1, 1, 1}},
+    {"1x1 of odd channels to many", 1, 37, 129, 1, {1, 9, 9}, {1, 1, 1}},
+    {"3x3 to many", 1, 20, 150, 1, {1, 6, 7}, {1, 3, 3}, {1, 1, 1}, {1, 1, 1}, {0, 1, 1}, {0, 1, 1}},
+    {"groups to many", 1, 68, 272, 2, {1, 4, 5}, {1, 1, 1}},
+};
+
+TEST(ConvInt8, SmallWeights) {
+  ThreeInTurn threads;
+  for (const Case& c : kOfManyOutputs)
+    for (int flags = 0; flags < 6; ++flags) {
+      Kinds kinds;
+      kinds.small = true, kinds.narrow = flags % 3 != 0;
+      kinds.x_signed = flags == 1, kinds.x_zero = flags == 1 ? -20 : flags == 2 ? 0 : 130;
+      kinds.in_layout = flags == 3 ? kFirst : kLast;
+      kinds.out_layout = flags == 4 ? kFirst : kLast;
+      kinds.w_zeros = flags == 5 ? 2 : 0;
+      kinds.result = flags == 4 ? Int8Result::kSums : Int8Result::kBytes;
+      Check(c, kinds, threads);
+    }
+}
+
+// Layers whose values are spread are found out once.
+TEST(ConvInt8, RemembersWideValues) {
+  const Case c = {"1x1", 1, 128, 128, 1, {1, 9, 9}, {1, 1, 1}};
+  ConvShape s = Shape(c, false);
+  s.in_layout = s.out_layout = kLast;
+  Serial serial;
+  for (const TileInt8Set* set : RunnableTilesInt8())
+    for (const bool narrow : {false, true}) {
+      Data d = MakeData(s, Kinds{.x_zero = 130, .small = true});
+      if (narrow)
+        for (std::uint8_t& x : d.x) x = static_cast<std::uint8_t>(120 + x % 20);
+      Scratch packed(ConvInt8PackedBytes(s, set));
+      PackConvInt8Weights(s, {.w = d.w.data()}, packed.data(), serial, set);
+      std::vector<std::int32_t> y(static_cast<std::size_t>(s.out_channels * Volume(s.out)));
+      std::atomic<bool> is_wide = false;
+      ConvInt8Args args;
+      args.shape = s, args.x = d.x.data(), args.x_zero = 130, args.y = y.data(), args.tiles = set;
+      args.packed_weights = packed.data(), args.is_wide = &is_wide;
+      Scratch scratch(ConvInt8ScratchBytes(args, 1));
+      ConvInt8(args, serial, scratch.data());
+      EXPECT_EQ(is_wide, set->clipped != nullptr && !narrow) << Name(set->isa) << " " << narrow;
     }
 }
 

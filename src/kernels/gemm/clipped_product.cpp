@@ -20,7 +20,9 @@ constexpr int64_t kFewestPanels = 4;    // of a unit: a block may be clipped ane
 constexpr int64_t kUnitsPerThread = 8;
 constexpr int64_t kSerialWork = int64_t{1} << 20;
 constexpr int64_t kMostThreads = 63;
-constexpr int64_t kRemainderShare = 4;  // one in so many groups may have a remainder
+constexpr int64_t kRemainderShare = 4;      // one in so many groups may have a remainder
+constexpr int64_t kMergedShare = 16;        // ... where groups are merged, which saves less
+constexpr int64_t kFewestMergedPanels = 8;  // which repay the reading of windows
 constexpr int64_t kSampledRows = 2;
 
 int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -59,7 +61,10 @@ class Loops {
         panels_(CeilDiv(p.columns, t_.columns)),
         row_bytes_(p.groups * 4),
         panel_bytes_(p.groups * t_.columns * 4),
-        element_(p.common.result == Int8Result::kBytes ? 1 : 4) {
+        merges_(ClippedLimits(p.limits).merges()),
+        element_(p.common.result == Int8Result::kBytes ? 1 : 4),
+        is_wide_(merges_ && (p.is_wide == nullptr || panels_ < kFewestMergedPanels ||
+                             p.is_wide->load(std::memory_order_relaxed))) {
     const int64_t wanted = threads > 1 ? kUnitsPerThread * threads : 1;
     blocks_ = CeilDiv(p.rows, kBlockRows);
     chunks_ = std::clamp<int64_t>(CeilDiv(wanted, blocks_), 1, CeilDiv(panels_, kFewestPanels));
@@ -88,10 +93,13 @@ class Loops {
     block->index = index;
     block->first = p_.rows * index / blocks_;
     block->rows = p_.rows * (index + 1) / blocks_ - block->first;
-    block->is_clipped = !is_wide_.load(std::memory_order_relaxed) &&
-                        Clip(Shift(memory, *block), ClippedLimits(p_.limits).values(), memory, block);
+    block->is_clipped = !is_wide_.load(std::memory_order_relaxed);
+    if (block->is_clipped && !Clip(Shift(memory, *block), ClippedLimits(p_.limits).values(), memory, block)) {
+      block->is_clipped = false;
+      is_wide_.store(true, std::memory_order_relaxed);
+      if (merges_) p_.is_wide->store(true, std::memory_order_relaxed);
+    }
     if (block->is_clipped) return;
-    is_wide_.store(true, std::memory_order_relaxed);
     Clip(0, nullptr, memory, block);
   }
 
@@ -112,7 +120,9 @@ class Loops {
     auto* above = reinterpret_cast<ClippedGroup*>(memory + slot_.above);
     auto* below = reinterpret_cast<ClippedGroup*>(memory + slot_.below);
     const std::uint8_t flip = p_.a_signed ? 0x80 : 0;
-    return {shift, limits, flip, {above, above + slot_.capacity}, {below, below + slot_.capacity}, false};
+    const int64_t room =
+        merges_ ? std::max<int64_t>(8, slot_.capacity * kRemainderShare / kMergedShare) : slot_.capacity;
+    return {shift, limits, flip, {above, above + room}, {below, below + room}, false};
   }
 
   uint32_t ReadRow(int64_t row, int64_t in_block, std::byte* memory, ClippedWindow* window) const {
@@ -182,7 +192,7 @@ class Loops {
     t->row_terms0 = block.terms + row, t->row_terms1 = t->row_terms0 + half;
     t->row_scales = p_.row_scales != nullptr ? p_.row_scales + block.first + row : nullptr;
     t->start = nullptr;
-    if (!block.is_clipped) return t_.RunAny(*t, count);
+    if (!block.is_clipped) return merges_ ? t_.Run(*t, count) : t_.RunAny(*t, count);
     const ClippedGroup *above = block.above[row], *above_end = block.above[row + count];
     const ClippedGroup *below = block.below[row], *below_end = block.below[row + count];
     alignas(64) uint32_t start[kClippedRows * kClippedColumns];  // by rows of the block
@@ -194,7 +204,7 @@ class Loops {
       t_.clipped->subtract(below, below_end, t->b, start);
       t->start = first;
     }
-    t_.Run(*t, count);
+    merges_ ? t_.RunMerged(*t, count) : t_.Run(*t, count);
   }
 
   void StoreColumns(const Block& block, const std::byte* strip, int64_t column, int64_t columns) const {
@@ -212,10 +222,12 @@ class Loops {
   const TileInt8Set& t_;
   std::byte* scratch_;
   Slot slot_;
-  int64_t panels_, row_bytes_, panel_bytes_, element_;
+  int64_t panels_, row_bytes_, panel_bytes_;
+  bool merges_;  // products of two groups (clipped_rows.h)
+  int64_t element_;
   int64_t blocks_ = 1, chunks_ = 1;
   // A block had too many values outside its window: later ones need not try. Sums are the same either way.
-  mutable std::atomic<bool> is_wide_ = false;
+  mutable std::atomic<bool> is_wide_;
 };
 
 }  // namespace
@@ -225,13 +237,20 @@ void ClippedLimits::Write(const ClippedRowsSet& loops, const std::byte* panels, 
   auto* limits = reinterpret_cast<std::uint8_t*>(at + kHead);
   std::memset(at, 0, Bytes(groups));
   const int64_t grain = std::max<int64_t>(1, (int64_t{1} << 16) / std::max<int64_t>(1, count * 64));
-  parallel.For(groups, grain, [&](int64_t begin, int64_t end) {
-    loops.find_limits(panels + begin * 4 * kClippedColumns, count, panel_bytes, end - begin, limits + 4 * begin);
-  });
+  const auto find = [&](int64_t merged) {
+    parallel.For(CeilDiv(groups, merged), grain, [&](int64_t begin, int64_t end) {
+      const int64_t first = begin * merged, last = std::min(end * merged, groups);
+      loops.find_limits(panels + first * 4 * kClippedColumns, count, panel_bytes, last - first, merged,
+                        limits + 4 * first);
+    });
+  };
+  find(1);
+  const bool merges = groups > 1 && std::all_of(limits, limits + 4 * groups, [](int limit) { return limit == 255; });
+  if (merges) find(2);
   int64_t sum = 0;
   for (int64_t i = 0; i < 4 * groups; ++i) sum += limits[i];
-  const auto mean = static_cast<uint32_t>(groups == 0 ? 255 : sum / (4 * groups));
-  std::memcpy(at, &mean, sizeof mean);
+  const uint32_t head[] = {static_cast<uint32_t>(groups == 0 ? 255 : sum / (4 * groups)), merges ? 1u : 0u};
+  std::memcpy(at, head, sizeof head);
 }
 
 std::size_t ClippedScratchBytes(int64_t rows, int64_t groups, int threads) {

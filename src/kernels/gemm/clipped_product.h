@@ -2,6 +2,7 @@
 // blocks of rows of A are clipped (clipped_rows.h) into the second cache level and multiplied by panel after panel.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -55,6 +56,9 @@ struct ClippedProduct {
   const float* scales = nullptr;      // [columns]
   const float* float_bias = nullptr;  // [columns]
   const float* row_scales = nullptr;  // [rows]
+  // Groups are merged where there are limits for it and enough columns, until a block has too many values outside its
+  // window. That is remembered here from one product to the next. Null: never merged.
+  std::atomic<bool>* is_wide = nullptr;
 };
 
 std::size_t ClippedScratchBytes(std::int64_t rows, std::int64_t groups, int threads);

@@ -7,6 +7,10 @@
 // clip(a - shift) within [0, limit], and the few values outside that window (a shift is chosen for each block of rows)
 // leave a remainder, above or below, that is multiplied on its own: again four bytes at a time, none above 128. All
 // sums stay exact.
+//
+// Where all weights are small (7 bits: no pair reaches more than 128), no value would be too large. Then the products
+// of two groups are added in 16 bits before they are widened, which saves an instruction in four, and limits are those
+// of four weights that meet in a sum.
 #pragma once
 
 #include <cstddef>
@@ -49,12 +53,14 @@ struct ClippedRowsSet {
   // Adds the products of remainders with one panel to sums[row][kClippedColumns], or subtracts them.
   void (*add)(const ClippedGroup* first, const ClippedGroup* last, const std::byte* panel, std::uint32_t* sums);
   void (*subtract)(const ClippedGroup* first, const ClippedGroup* last, const std::byte* panel, std::uint32_t* sums);
-  // Writes the limits of the values of `groups` groups, given `count` panels of that many bytes each.
+  // Writes the limits of the values of `groups` groups, given `count` panels of that many bytes each, where `merged` (1
+  // or 2) groups next to each other share sums.
   void (*find_limits)(const std::byte* panels, std::int64_t count, std::int64_t panel_bytes, std::int64_t groups,
-                      std::uint8_t* limits);
+                      std::int64_t merged, std::uint8_t* limits);
 };
 
-// The limits of the values of a row as they follow packed weights: their mean, then one a value.
+// The limits of the values of a row as they follow packed weights: their mean, whether groups 2i and 2i + 1 share sums,
+// then one a value.
 class ClippedLimits {
  public:
   static constexpr std::int64_t kHead = 64;
@@ -63,6 +69,8 @@ class ClippedLimits {
   }
   explicit ClippedLimits(const std::byte* at) : at_(at) {}
   int mean() const { return static_cast<int>(*reinterpret_cast<const std::uint32_t*>(at_)); }
+  // Then values of any size need no limits where groups do not share sums.
+  bool merges() const { return reinterpret_cast<const std::uint32_t*>(at_)[1] != 0; }
   const std::uint8_t* values() const { return reinterpret_cast<const std::uint8_t*>(at_ + kHead); }
   static void Write(const ClippedRowsSet& loops, const std::byte* panels, std::int64_t count, std::int64_t panel_bytes,
                     std::int64_t groups, std::byte* at, Parallel& parallel);

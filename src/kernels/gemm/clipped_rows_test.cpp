@@ -115,6 +115,43 @@ TEST(ClippedRows, LimitsAreTheLargestThatCannotSaturate) {
     EXPECT_EQ(limits.mean(), sum / (4 * kGroups));
     EXPECT_EQ(limits.values()[0], 255);
     EXPECT_EQ(limits.values()[3 * 4], 127);
+    EXPECT_FALSE(limits.merges());
+  }
+}
+
+TEST(ClippedRows, SmallWeightsOfTwoGroupsShareSums) {
+  Serial serial;
+  for (const ClippedRowsSet* loops : RowSets()) {
+    constexpr int64_t kGroups = 9, kPanels = 3, kPanelBytes = kGroups * 4 * kClippedColumns;
+    auto w = Bytes(kPanels * kPanelBytes, 5);
+    for (std::uint8_t& b : w) b = static_cast<std::uint8_t>(b % 129 - 64);
+    std::fill_n(w.begin(), 8 * kClippedColumns, std::uint8_t{0xC0});  // -64
+    for (int64_t i = 0; i < 2 * 4 * kClippedColumns; ++i)             // groups 2 and 3
+      for (int64_t p = 0; p < kPanels; ++p) w[p * kPanelBytes + 8 * kClippedColumns + i] = 32;
+    Scratch memory(ClippedLimits::Bytes(kGroups));
+    ClippedLimits::Write(*loops, reinterpret_cast<const std::byte*>(w.data()), kPanels, kPanelBytes, kGroups,
+                         memory.data(), serial);
+    const ClippedLimits limits(memory.data());
+    EXPECT_TRUE(limits.merges());
+    for (int64_t k = 0; k < 4 * kGroups; ++k) {
+      int largest = 0;  // of up to four weights of one sign that share a sum
+      for (int64_t p = 0; p < kPanels; ++p)
+        for (int64_t j = 0; j < kClippedColumns; ++j) {
+          int above = 0, below = 0;
+          for (int64_t g = k / 8 * 2; g < std::min(k / 8 * 2 + 2, kGroups); ++g)
+            for (int64_t i = 0; i < 2; ++i) {
+              const int value =
+                  static_cast<std::int8_t>(w[p * kPanelBytes + (g * kClippedColumns + j) * 4 + k % 4 / 2 * 2 + i]);
+              above += std::max(value, 0), below -= std::min(value, 0);
+            }
+          largest = std::max({largest, above, below});
+        }
+      const int limit = limits.values()[k];
+      EXPECT_TRUE(limit * largest <= 32767 && (limit == 255 || (limit + 1) * largest > 32767)) << "value " << k;
+      EXPECT_GE(limit, 127);
+    }
+    EXPECT_EQ(limits.values()[0], 127);
+    EXPECT_EQ(limits.values()[8], 255);
   }
 }
 

@@ -74,10 +74,13 @@ struct TileInt8Set {
   void (*transpose)(std::int64_t rows, std::int64_t columns, const std::uint8_t* src, std::ptrdiff_t src_stride,
                     std::uint8_t* dst, std::ptrdiff_t dst_stride);
   // Not null: sums of two products must fit into 16 bits, so A' is clipped and what was clipped is added elsewhere
-  // (clipped_product.h). The tiles any_wide and any_narrow take every A'.
+  // (clipped_product.h). The tiles any_wide and any_narrow take every A'; merged_wide and merged_narrow add products of
+  // two groups in 16 bits.
   const ClippedRowsSet* clipped = nullptr;
   TileInt8Fn* const* any_wide = nullptr;
   TileInt8Fn* const* any_narrow = nullptr;
+  TileInt8Fn* const* merged_wide = nullptr;
+  TileInt8Fn* const* merged_narrow = nullptr;
 
   // Around many calls on a thread, which then cost less each; null where they would not. See TilesInUse.
   void (*begin)() = nullptr;
@@ -94,6 +97,9 @@ struct TileInt8Set {
   }
   void RunAny(const TileInt8Args& t, std::int64_t rows_of_tile) const {
     (2 * t.columns <= columns ? any_narrow : any_wide)[rows_of_tile - 1](t);
+  }
+  void RunMerged(const TileInt8Args& t, std::int64_t rows_of_tile) const {
+    (2 * t.columns <= columns ? merged_narrow : merged_wide)[rows_of_tile - 1](t);
   }
 };
 

@@ -16,7 +16,7 @@ constexpr ptrdiff_t kVectorBytes = 4 * kLanes;
 
 struct Words {
   static constexpr int kGroup = 2;
-  static constexpr bool kHasStart = false;
+  static constexpr bool kHasStart = false, kMerges = false;
   using Value = std::int16_t;
   static UintVec Dot(UintVec sum, UintVec a, UintVec b) { return DotWords(sum, a, b); }
   static Value Convert(std::uint8_t v, bool is_signed) {
@@ -38,7 +38,7 @@ struct Words {
 
 struct Bytes {
   static constexpr int kGroup = 4;
-  static constexpr bool kHasStart = false;
+  static constexpr bool kHasStart = false, kMerges = false;
   using Value = std::uint8_t;
   static UintVec Dot(UintVec sum, UintVec a, UintVec b) { return DotBytes(sum, a, b); }
   static Value Convert(std::uint8_t v, bool is_signed) { return static_cast<Value>(is_signed ? v ^ 0x80 : v); }
@@ -61,6 +61,11 @@ struct AnyBytes : ClippedBytes {
     sum = DotWords(sum, a & BroadcastInt(0x00FF00FF), EvenBytes(b));
     return DotWords(sum, (a >> 8) & BroadcastInt(0x00FF00FF), OddBytes(b));
   }
+};
+
+// Where four such products fit into 16 bits, those of two groups are widened at once.
+struct MergedBytes : ClippedBytes {
+  static constexpr bool kMerges = true;
 };
 
 template <typename Kind, int R, int V>
@@ -88,8 +93,31 @@ void Tile(const TileInt8Args& t) {
   const char* prefetch = t.prefetch;
   for (int64_t tap = 0; tap < t.taps; ++tap) {
     const std::byte *p = t.a0 + t.tap_offsets[tap], *q = t.a1 + t.tap_offsets[tap];
+    int64_t g = 0;
+    if constexpr (Kind::kMerges) {
+      static_assert(!kHasSmallBytes || kRun <= 3);
+      for (; g + 2 <= t.k_groups; g += 2) {
+#pragma GCC unroll 16
+        for (ptrdiff_t r = 0; r < R; ++r) {
+          const ptrdiff_t s = r < kRun ? r : r - kRun;
+          const std::byte* const x = (r < kRun ? p : q) + (s == 0 ? 0 : s == 1 ? l1 : l1 * 2);
+          const UintVec x0 = BroadcastGroup(x), x1 = BroadcastGroup(x + 4);
 #pragma GCC unroll 2
-    for (int64_t g = 0; g < t.k_groups; ++g) {
+          for (ptrdiff_t v = 0; v < V; ++v) {
+            const UintVec first = PairsFrom(x0, b + v * kVectorBytes);
+            acc[r][v] = SumPairs(acc[r][v], AddWords(first, PairsFrom(x1, b + (2 + v) * kVectorBytes)));
+          }
+        }
+        Prefetch(prefetch);
+        Prefetch(prefetch + prefetch_step);
+        prefetch += 2 * prefetch_step;
+        p += 8;
+        q += 8;
+        b += 4 * kVectorBytes;
+      }
+    }
+#pragma GCC unroll 2
+    for (; g < t.k_groups; ++g) {
       UintVec bv[V];
 #pragma GCC unroll 2
       for (ptrdiff_t v = 0; v < V; ++v) bv[v] = LoadInt(b + v * kVectorBytes);
@@ -249,6 +277,7 @@ const TileInt8Set* TileSetClipped() {
       TileInt8Set set = Sets<ClippedBytes>::kSet;
       set.clipped = &kClippedRowLoops;
       set.any_wide = Sets<AnyBytes>::kWide.run, set.any_narrow = Sets<AnyBytes>::kNarrow.run;
+      set.merged_wide = Sets<MergedBytes>::kWide.run, set.merged_narrow = Sets<MergedBytes>::kNarrow.run;
       return set;
     }();
     return &kSet;

@@ -97,25 +97,31 @@ void CombineClipped(const ClippedGroup* first, const ClippedGroup* last, const s
 }
 
 inline void FindClippedLimits(const std::byte* panels, int64_t count, int64_t panel_bytes, int64_t groups,
-                              std::uint8_t* limits) {
+                              int64_t merged, std::uint8_t* limits) {
   const __m256i zero = _mm256_setzero_si256(), one = _mm256_set1_epi8(1);
-  for (int64_t g = 0; g < groups; ++g) {
+  for (int64_t g = 0; g < groups; g += merged) {
+    const int64_t together = merged < groups - g ? merged : groups - g;
     __m256i largest = zero;  // of values 0 and 1, and 2 and 3, of each column
     for (int64_t p = 0; p < count; ++p)
       for (int64_t v = 0; v < 2; ++v) {
-        const std::byte* from = panels + p * panel_bytes + (2 * g + v) * kClippedBytes;
-        const __m256i w = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
-        const __m256i above = _mm256_max_epi8(w, zero), below = _mm256_sub_epi8(zero, _mm256_min_epi8(w, zero));
-        largest = _mm256_max_epi16(largest, _mm256_maddubs_epi16(above, one));
-        largest = _mm256_max_epi16(largest, _mm256_maddubs_epi16(below, one));
+        __m256i sum_above = zero, sum_below = zero;
+        for (int64_t i = 0; i < together; ++i) {
+          const std::byte* from = panels + p * panel_bytes + (2 * (g + i) + v) * kClippedBytes;
+          const __m256i w = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
+          const __m256i above = _mm256_max_epi8(w, zero), below = _mm256_sub_epi8(zero, _mm256_min_epi8(w, zero));
+          sum_above = _mm256_add_epi16(sum_above, _mm256_maddubs_epi16(above, one));
+          sum_below = _mm256_add_epi16(sum_below, _mm256_maddubs_epi16(below, one));
+        }
+        largest = _mm256_max_epi16(largest, _mm256_max_epi16(sum_above, sum_below));
       }
     alignas(32) std::int16_t lanes[16];
     _mm256_store_si256(reinterpret_cast<__m256i*>(lanes), largest);
     for (int pair = 0; pair < 2; ++pair) {
       int sum = 0;
       for (int i = pair; i < 16; i += 2) sum = lanes[i] > sum ? lanes[i] : sum;
-      limits[4 * g + 2 * pair] = limits[4 * g + 2 * pair + 1] =
-          static_cast<std::uint8_t>(sum <= 128 ? 255 : 32767 / sum);
+      for (int64_t i = 0; i < together; ++i)
+        limits[4 * (g + i) + 2 * pair] = limits[4 * (g + i) + 2 * pair + 1] =
+            static_cast<std::uint8_t>(sum <= 128 ? 255 : 32767 / sum);
     }
   }
 }

@@ -87,6 +87,17 @@ inline UintVec DotSmallBytes(UintVec sum, UintVec unsigned_a, UintVec signed_b) 
 inline UintVec PairsOfBytes(UintVec unsigned_a, UintVec signed_b) {
   return (UintVec)_mm256_maddubs_epi16((__m256i)unsigned_a, (__m256i)signed_b);
 }
+// Operands come from memory with each instruction: compilers would load them first, where all registers hold sums.
+inline UintVec BroadcastGroup(const std::byte* p) {
+  UintVec v;
+  asm volatile("vpbroadcastd %1, %0" : "=x"(v) : "m"(*reinterpret_cast<const std::uint32_t*>(p)));
+  return v;
+}
+inline UintVec PairsFrom(UintVec x, const std::byte* b) {
+  UintVec v;
+  asm("vpmaddubsw %2, %1, %0" : "=x"(v) : "x"(x), "m"(*reinterpret_cast<const UintVec*>(b)));
+  return v;
+}
 inline UintVec AddWords(UintVec a, UintVec b) { return (UintVec)_mm256_add_epi16((__m256i)a, (__m256i)b); }
 inline UintVec SumPairs(UintVec sum, UintVec words) {
   return sum + (UintVec)_mm256_madd_epi16((__m256i)words, _mm256_set1_epi16(1));
@@ -102,6 +113,8 @@ inline UintVec OddBytes(UintVec v) { return (UintVec)_mm256_srai_epi16((__m256i)
 constexpr bool kHasSmallBytes = false;
 inline UintVec DotSmallBytes(UintVec sum, UintVec, UintVec) { return sum; }  // never called, nor are the others
 inline UintVec PairsOfBytes(UintVec a, UintVec) { return a; }
+inline UintVec BroadcastGroup(const std::byte* p) { return LoadInt(p); }
+inline UintVec PairsFrom(UintVec x, const std::byte*) { return x; }
 inline UintVec AddWords(UintVec a, UintVec) { return a; }
 inline UintVec SumPairs(UintVec sum, UintVec) { return sum; }
 inline UintVec PairsOfSignedBytes(UintVec a, UintVec) { return a; }

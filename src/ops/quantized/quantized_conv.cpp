@@ -99,6 +99,7 @@ class IntegerConv {
   void Run() {
     if (state_.packed.defined()) {
       args_.packed_weights = static_cast<const std::byte*>(state_.packed.raw());
+      args_.is_wide = state_.is_wide.get();
     } else {
       kernels::ConvInt8Weights weights;
       weights.w = c_.Input(in_.w).data;
@@ -255,6 +256,7 @@ void PackWeights(PrepareContext& c, const Inputs& in, ConvState& state) {
     kernels::PackConvInt8Weights(shape, weights, static_cast<std::byte*>(packed.raw()), c.parallel());
   });
   state.weights = dims;
+  state.is_wide = std::make_shared<std::atomic<bool>>(false);
   c.MarkPacked(in.w);
 }
 

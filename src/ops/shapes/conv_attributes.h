@@ -1,7 +1,9 @@
 // ops/shapes/conv_attributes.h - what the convolutions share: their state, checks, and sizes for the kernels.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <memory>
 
 #include "kernels/conv/conv.h"
 #include "ops/channels_last.h"
@@ -25,7 +27,8 @@ struct ConvState {
   bool rounds_to_bf16 = false;                                         // 1x1 kernels, see ConvShape
   kernels::Activation activation;
   ImageLayouts layouts;
-  bool z_first = false;  // QLinearConvAdd: the order of the summands
+  bool z_first = false;                        // QLinearConvAdd: the order of the summands
+  std::shared_ptr<std::atomic<bool>> is_wide;  // what 8-bit kernels remember of earlier runs (kernels/conv/conv_int8.h)
 };
 
 // y = bias[channel], or 0: the convolution over nothing. `shape` is y's, channels first.
