@@ -11,6 +11,7 @@
 #include "ops/infer.h"
 #include "ops/upgrade.h"
 #include "optimizer/pipeline.h"
+#include "optimizer/rules/half_weights.h"
 #include "planner/assignment.h"
 #include "planner/constant_nodes.h"
 #include "planner/inline_functions.h"
@@ -358,6 +359,7 @@ Graph BuildGraph(Environment& environment, const Model& model, const SessionOpti
   ops::Upgrade(graph, registry);
   if (optimizes) optimizer::Optimize(graph, optimizer::Stage::kAfterUpgrade, registry, optimize);
   if (save && newest) SaveGraph(graph, model, true, registry, options);
+  if (!Compiles(options)) optimizer::ReadHalfWeights(graph, registry);  // else when the compiled model is built
   planner::AssignRest(graph, registry, set, !CpuFallbackDisabled(options));
   planner::PlaceCopies(graph, set);
   set.model = nullptr;

@@ -250,6 +250,7 @@ bool Compiles(const SessionOptions& options) {
 SessionOptions OptionsOfCompiled(const SessionOptions& options) {
   SessionOptions compiled = options;
   compiled.optimized_model_path.clear();
+  compiled.compiled_sink = nullptr;
   compiled.initializers.clear();
   compiled.external_initializers.clear();
   compiled.fixed_inputs.clear();

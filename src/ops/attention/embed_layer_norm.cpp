@@ -33,7 +33,7 @@ QuantizedScale ScaleOf(KernelContext& c, std::size_t which) {
 
 void InferEmbed(InferContext& c) {
   const bool quantized = c.op_type() == "QEmbedLayerNormalization";
-  const DType dtype = quantized ? DType::kFloat : c.InputDType(kWords);
+  const DType dtype = quantized ? DType::kFloat : c.InputDType(kGamma);  // tables may be of float16 beside floats
   if (!c.HasRank(kIds) || !c.HasRank(kWords)) {
     c.SetOutput(kY, dtype);
     if (c.HasOutput(kMaskIndex)) c.SetOutput(kMaskIndex, DType::kInt32);

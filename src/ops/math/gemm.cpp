@@ -179,7 +179,8 @@ void PackB(PrepareContext& c, GemmState& state) {
   if (b == nullptr || b->count() == 0 || b->shape().rank() != 2) return;
   state.k = b->shape()[state.trans_b ? 1 : 0];
   state.n = b->shape()[state.trans_b ? 0 : 1];
-  state.packed = PackMatrix(*b, {state.k, state.n, b->shape()[1], state.trans_b}, c.parallel(), c.rounds_to_bf16());
+  state.packed = PackMatrix(*b, c.InputDType(0), {state.k, state.n, b->shape()[1], state.trans_b}, c.parallel(),
+                            c.rounds_to_bf16());
   state.packed.same_rows = WantsSameRows();
   c.MarkPacked(1);
 }

@@ -170,8 +170,9 @@ void PackB(PrepareContext& c, MatMulState& state) {
   const Tensor* tensor = c.Constant(1);
   if (tensor == nullptr || tensor->count() == 0 || tensor->shape().rank() == 0) return;
   const MatMulOperand b = ViewOperand(tensor->shape(), true, state.flags.trans_b, state.flags.trans_batch_b);
-  state.packed = PackMatrix(*tensor, {b.inner(true), b.outer(true), b.ld, b.trans, b.batch_count, b.unit}, c.parallel(),
-                            c.rounds_to_bf16());
+  state.packed =
+      PackMatrix(*tensor, c.InputDType(0), {b.inner(true), b.outer(true), b.ld, b.trans, b.batch_count, b.unit},
+                 c.parallel(), c.rounds_to_bf16());
   state.packed.same_rows = WantsSameRows();
   state.b = tensor->shape();
   c.MarkPacked(1);

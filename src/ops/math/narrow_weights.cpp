@@ -35,9 +35,11 @@ bool IsFloat16(const float* x, std::int64_t n) {
 
 }  // namespace
 
+bool ConvertsFloat16() { return kernels::BestIsa() != kernels::Isa::baseline; }
+
 DType ExactType(const float* x, std::int64_t count, Parallel& parallel) {
   if (count < kFewest) return DType::kFloat;
-  std::atomic<bool> bfloat16 = true, float16 = kernels::BestIsa() != kernels::Isa::baseline;
+  std::atomic<bool> bfloat16 = true, float16 = ConvertsFloat16();
   const auto look = [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end && (bfloat16 || float16); i += kBlock) {
       const std::int64_t n = std::min(kBlock, end - i);

@@ -16,4 +16,7 @@ namespace sardonyx::ops {
 // 128 KiB stay float, and those of float16 on a CPU that does not convert them in hardware.
 DType ExactType(const float* x, std::int64_t count, Parallel& parallel);
 
+// Whether the CPU converts float16 in hardware.
+bool ConvertsFloat16();
+
 }  // namespace sardonyx::ops

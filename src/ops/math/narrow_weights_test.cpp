@@ -13,6 +13,7 @@
 #include "kernels/dispatch.h"
 #include "kernels/gemm/gemm.h"
 #include "ops/math/packed_matrix.h"
+#include "testing/tolerance.h"
 
 namespace sardonyx::ops {
 namespace {
@@ -74,7 +75,8 @@ TEST(NarrowWeights, ProductsWithPackedWeightsAreThoseOfTheFloats) {
         const std::vector<float> numbers = Numbers(kK * kN, bits);
         Tensor b(DType::kFloat, trans ? Shape{kN, kK} : Shape{kK, kN});
         std::copy(numbers.begin(), numbers.end(), b.data<float>());
-        const PackedMatrix packed = PackMatrix(b, {.k = kK, .n = kN, .ld = trans ? kK : kN, .trans = trans}, serial);
+        const PackedMatrix packed =
+            PackMatrix(b, b.dtype(), {.k = kK, .n = kN, .ld = trans ? kK : kN, .trans = trans}, serial);
         EXPECT_EQ(packed.data.dtype(), TypeOf(numbers)) << bits;
 
         std::vector<float> y(static_cast<std::size_t>(m * kN));
@@ -96,6 +98,30 @@ TEST(NarrowWeights, ProductsWithPackedWeightsAreThoseOfTheFloats) {
         }
       }
     }
+  }
+}
+
+// Halves are packed as the floats that they are where A is float: as they are, or in bf16.
+TEST(NarrowWeights, HalvesArePackedAsTheirFloatsAre) {
+  Serial serial;
+  constexpr std::int64_t kK = 129, kN = 261;
+  const std::vector<float> numbers = Numbers(kK * kN, 10);
+  for (const bool trans : {false, true}) {
+    const Shape shape = trans ? Shape{kN, kK} : Shape{kK, kN};
+    Tensor floats(DType::kFloat, shape), halves(DType::kFloat16, shape);
+    std::copy(numbers.begin(), numbers.end(), floats.data<float>());
+    std::transform(numbers.begin(), numbers.end(), halves.data<Half>(), [](float x) { return Half(x); });
+    const MatrixLayout layout = {.k = kK, .n = kN, .ld = trans ? kK : kN, .trans = trans};
+    for (const bool rounds : {false, true}) {
+      const PackedMatrix want = PackMatrix(floats, DType::kFloat, layout, serial, rounds);
+      const PackedMatrix got = PackMatrix(halves, DType::kFloat, layout, serial, rounds);
+      EXPECT_EQ(got.data.dtype(), rounds ? DType::kBFloat16 : Float16Here());
+      EXPECT_TRUE(testing::SameBits(got.data, want.data));
+      EXPECT_EQ(got.rounds_to_bf16, rounds);
+    }
+    const PackedMatrix alone = PackMatrix(halves, DType::kFloat16, layout, serial, true);
+    EXPECT_EQ(alone.data.dtype(), DType::kFloat16);
+    EXPECT_FALSE(alone.rounds_to_bf16);
   }
 }
 

@@ -8,6 +8,7 @@
 #include "kernels/elementwise/convert.h"
 #include "kernels/gemm/gemm_any.h"
 #include "ops/math/narrow_weights.h"
+#include "ops/operands.h"
 #include "tensor/packing.h"
 
 namespace sardonyx::ops {
@@ -55,10 +56,13 @@ void ForPieces(const MatrixLayout& l, F&& pack) {
 }
 
 // Of a matrix of a mapped file that is stored by columns, the pages of each piece are given back.
-void PackAndRelease(const MatrixLayout& l, const Tensor& b, const float* from, float* to, Parallel& parallel) {
+template <typename T>
+void PackAndRelease(const MatrixLayout& l, const Tensor& b, const T* from, T* to, Parallel& parallel) {
+  if (!l.trans || b.buffer() == nullptr || MappedFile::Behind(b.buffer()->owner()) == nullptr)
+    return PackOne<T>(l, from, to, parallel);
   ForPieces(l, [&](std::int64_t column, const MatrixLayout& piece) {
-    PackOne<float>(piece, from + column * l.ld, to + column * l.k, parallel);
-    const auto bytes = static_cast<std::size_t>(piece.n * l.ld) * sizeof(float);
+    PackOne<T>(piece, from + column * l.ld, to + column * l.k, parallel);
+    const auto bytes = static_cast<std::size_t>(piece.n * l.ld) * sizeof(T);
     MappedFile::ReleaseBehind(b.buffer()->owner(), from + column * l.ld, bytes);
   });
 }
@@ -83,48 +87,59 @@ void PackNarrow(const MatrixLayout& l, const float* from, T* to, Parallel& paral
 
 std::int64_t WholeLines(std::size_t count) { return static_cast<std::int64_t>((count + 31) / 32 * 32); }
 
+Tensor Widened(const Tensor& halves, Parallel& parallel) {
+  Tensor floats(DType::kFloat, halves.shape());
+  Convert(halves.dtype(), halves.raw(), DType::kFloat, floats.raw(), halves.count(), parallel);
+  return floats;
+}
+
+// B: floats, or halves that are packed as floats would be.
 PackedMatrix PackFloats(const Tensor& b, const MatrixLayout& l, Parallel& parallel, bool rounds_to_bf16) {
-  const std::int64_t floats = WholeLines(PackedCount<float>(l)), halves = WholeLines(PackedCount<Half>(l));
-  const PackedForm forms[] = {{DType::kFloat, Shape{l.batch, floats}},
+  Tensor floats = b.dtype() == DType::kFloat ? b : Tensor();
+  const auto widen = [&] {
+    if (!floats.defined()) floats = Widened(b, parallel);
+  };
+  const std::int64_t count = WholeLines(PackedCount<float>(l)), halves = WholeLines(PackedCount<Half>(l));
+  const PackedForm forms[] = {{DType::kFloat, Shape{l.batch, count}},
                               {DType::kFloat16, Shape{l.batch, halves}},
                               {DType::kBFloat16, Shape{l.batch, halves}}};
   const auto choose = [&] {
     if (rounds_to_bf16) return std::size_t{2};
-    const DType exact = ExactType(b.data<float>(), b.count(), parallel);
+    widen();
+    const DType exact = ExactType(floats.data<float>(), floats.count(), parallel);
     return exact == DType::kFloat ? std::size_t{0} : std::size_t{exact == DType::kFloat16 ? 1u : 2u};
   };
   PackedMatrix packed;
   packed.data = Packed(forms, choose, [&](Tensor& all) {
-    const bool release = l.trans && b.buffer() != nullptr && MappedFile::Behind(b.buffer()->owner()) != nullptr;
+    widen();
     for (std::int64_t i = 0; i < l.batch; ++i) {
-      const float* from = b.data<float>() + i * l.unit;
+      const float* from = floats.data<float>() + i * l.unit;
       if (all.dtype() == DType::kFloat16) {
         PackNarrow(l, from, all.data<Half>() + i * halves, parallel);
       } else if (all.dtype() == DType::kBFloat16) {
         PackNarrow(l, from, all.data<BFloat16>() + i * halves, parallel);
-      } else if (release) {
-        PackAndRelease(l, b, from, all.data<float>() + i * floats, parallel);
       } else {
-        PackOne<float>(l, from, all.data<float>() + i * floats, parallel);
+        PackAndRelease(l, floats, from, all.data<float>() + i * count, parallel);
       }
     }
   });
-  packed.count = packed.data.dtype() == DType::kFloat ? floats : halves;
+  packed.count = packed.data.dtype() == DType::kFloat ? count : halves;
   packed.rounds_to_bf16 = rounds_to_bf16;
   return packed;
 }
 
 }  // namespace
 
-PackedMatrix PackMatrix(const Tensor& b, const MatrixLayout& l, Parallel& parallel, bool rounds_to_bf16) {
-  if (b.dtype() == DType::kFloat) return PackFloats(b, l, parallel, rounds_to_bf16);
+PackedMatrix PackMatrix(const Tensor& b, DType a, const MatrixLayout& l, Parallel& parallel, bool rounds_to_bf16) {
+  if (b.dtype() == DType::kFloat || (a == DType::kFloat && (rounds_to_bf16 || !ConvertsFloat16())))
+    return PackFloats(b, l, parallel, rounds_to_bf16);
   PackedMatrix packed;
   VisitDType<Half, BFloat16, double, std::int32_t, std::int64_t, std::uint32_t, std::uint64_t>(
       b.dtype(), [&]<typename T>() {
         packed.count = WholeLines(PackedCount<T>(l));
         packed.data = Packed(b.dtype(), Shape{l.batch, packed.count}, [&](Tensor& all) {
           for (std::int64_t i = 0; i < l.batch; ++i)
-            PackOne<T>(l, b.data<T>() + i * l.unit, all.data<T>() + i * packed.count, parallel);
+            PackAndRelease(l, b, b.data<T>() + i * l.unit, all.data<T>() + i * packed.count, parallel);
         });
       });
   return packed;

@@ -41,8 +41,10 @@ struct MatrixLayout {
   std::int64_t batch = 1, unit = 0;
 };
 
-// Packs a tensor of any type that products take. 16-bit floats keep their size, and so do floats that are such numbers,
-// or that may be rounded to bf16.
-PackedMatrix PackMatrix(const Tensor& b, const MatrixLayout& layout, Parallel& parallel, bool rounds_to_bf16 = false);
+// Packs B, a tensor of any type that products take, for an A of type `a`: B's, or float beside a B of float16
+// (optimizer/rules/half_weights.h). 16-bit floats keep their size, and floats that are such numbers, or that may be
+// rounded to bf16, take it. rounds_to_bf16 counts where A is float.
+PackedMatrix PackMatrix(const Tensor& b, DType a, const MatrixLayout& layout, Parallel& parallel,
+                        bool rounds_to_bf16 = false);
 
 }  // namespace sardonyx::ops

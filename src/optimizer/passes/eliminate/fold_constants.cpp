@@ -11,6 +11,7 @@
 #include "ops/infer.h"
 #include "optimizer/passes/passes.h"
 #include "optimizer/quantization/quantization.h"
+#include "optimizer/rules/half_weights.h"
 #include "optimizer/rules/unused_constants.h"
 
 namespace sardonyx::optimizer {
@@ -114,7 +115,7 @@ class Folder {
       return output == kNoValue || graph_.value(output).is_output || graph_.UseCount(output) == 0;
     });
     if (only_for_user) return context_.No(graph_, node.id, "only the user reads its result, which keeps its node");
-    if (IsLeftToProducts(node))
+    if (IsLeftToProducts(node) || WidensWeights(graph_, node, context_.registry))
       return context_.No(graph_, node.id, "the product that reads it packs the constant itself");
     if (const std::size_t bytes = KnownBytes(node); bytes > context_.fold_limit)
       return context_.No(graph_, node.id, "its results have ", bytes, " bytes, the limit is ", context_.fold_limit);

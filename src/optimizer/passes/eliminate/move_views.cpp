@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "optimizer/passes/passes.h"
+#include "optimizer/rules/half_weights.h"
 #include "optimizer/shapes/axis_view.h"
 #include "optimizer/shapes/selection.h"
 
@@ -19,6 +20,7 @@ struct Projection {
   ValueId x = kNoValue, weight = kNoValue, bias = kNoValue, y = kNoValue;
   bool transposed = false;  // weight [n, k]
   NodeId product = kNoNode;
+  bool widened = false;  // a Cast makes the matrix of the constant `weight` (optimizer/rules/half_weights.h)
 };
 
 class ViewMover {
@@ -71,11 +73,21 @@ class ViewMover {
     return shape[p.transposed ? 0 : 1];
   }
 
+  // A projection by the constant that the product reads, or by the one behind a Cast that stays until it is packed.
+  std::optional<Projection> WithMatrix(const Node& node, bool transposed) const {
+    Projection p{node.inputs[0], node.inputs[1], kNoValue, node.outputs[0], transposed, node.id};
+    const NodeId producer = graph_.value(p.weight).producer;
+    p.widened = producer != kNoNode && WidensWeights(graph_, graph_.node(producer), registry_);
+    if (p.widened) p.weight = graph_.node(producer).inputs[0];
+    return graph_.value(p.weight).constant() != nullptr ? std::optional(p) : std::nullopt;
+  }
+
   std::optional<Projection> PlainMatMul(const Node& node) const {
-    const Tensor* weight = graph_.value(node.inputs[1]).constant();
     const Type& x = TypeOf(node.inputs[0]);
-    if (weight == nullptr || weight->shape().rank() != 2 || !x.has_rank || x.rank() < 2) return std::nullopt;
-    return Projection{node.inputs[0], node.inputs[1], kNoValue, node.outputs[0], false, node.id};
+    const auto projection = WithMatrix(node, false);
+    if (!projection || graph_.value(projection->weight).constant()->shape().rank() != 2 || !x.has_rank || x.rank() < 2)
+      return std::nullopt;
+    return projection;
   }
 
   std::optional<Projection> PlainGemm(const Node& node) const {
@@ -83,21 +95,19 @@ class ViewMover {
       const AttributeValue* value = node.FindAttribute(name);
       return value == nullptr || (std::holds_alternative<float>(*value) && std::get<float>(*value) == 1.0f);
     };
-    const Tensor* weight = graph_.value(node.inputs[1]).constant();
-    if (weight == nullptr || IntAttribute(node, "transA", 0) != 0 || !factor("alpha") || !factor("beta"))
-      return std::nullopt;
-    const bool transposed = IntAttribute(node, "transB", 0) != 0;
-    Projection projection{node.inputs[0], node.inputs[1], kNoValue, node.outputs[0], transposed, node.id};
+    auto projection = WithMatrix(node, IntAttribute(node, "transB", 0) != 0);
+    if (!projection || IntAttribute(node, "transA", 0) != 0 || !factor("alpha") || !factor("beta")) return std::nullopt;
     if (node.inputs.size() < 3 || node.inputs[2] == kNoValue) return projection;
     const Tensor* bias = graph_.value(node.inputs[2]).constant();
-    if (bias == nullptr || bias->shape().rank() != 1 || bias->count() != Columns(projection)) return std::nullopt;
-    projection.bias = node.inputs[2];
+    if (bias == nullptr || bias->shape().rank() != 1 || bias->count() != Columns(*projection)) return std::nullopt;
+    projection->bias = node.inputs[2];
     return projection;
   }
 
   ValueId Project(Rewrite& rewrite, const Projection& p, ValueId x) const {
     ValueId weight = p.weight;
     if (p.transposed) weight = rewrite.Add("Transpose", {weight}, {{"perm", std::vector<std::int64_t>{1, 0}}});
+    if (p.widened) weight = rewrite.Add("Cast", {weight}, {{"to", std::int64_t{1}}});
     const ValueId product = rewrite.Add("MatMul", {x, weight});
     return p.bias == kNoValue ? product : rewrite.Add("Add", {product, p.bias});
   }

@@ -2,10 +2,12 @@
 // projections are split.
 #include "optimizer/passes/passes.h"
 #include "testing/pass_test.h"
+#include "testing/random_tensor.h"
 
 namespace sardonyx::optimizer {
 namespace {
 
+using ::sardonyx::testing::GraphOf;
 using ::sardonyx::testing::OperatorsAfter;
 
 Tensor Numbers(const Shape& shape) {
@@ -69,6 +71,35 @@ TEST(MoveViews, LeavesPartsThatOverlapAndOtherReaders) {
                          "ReduceMax(a) y = Add(u, m) }",
                   {Shape{2, 3, 4}}),
             "Transpose MatMul Transpose ReduceMax Add");
+}
+
+// Weights of float16 whose Cast stays until they are packed (optimizer/rules/half_weights.h) are split as they are.
+TEST(MoveViews, SplitsWeightsBehindACast) {
+  const ops::Registry registry;
+  for (const bool transposed : {false, true}) {
+    const std::string shape = transposed ? "[768,128]" : "[128,768]", flag = transposed ? "1" : "0";
+    Graph graph = GraphOf("g (float[s,128] x, float16" + shape +
+                              " h) => (float[s,256] y) <int64[3] cuts = {256, 256, 256}>"
+                              " { w = Cast<to = 1>(h) a = Gemm<transB = " +
+                              flag +
+                              ">(x, w)"
+                              " p, q, r = Split<axis = 1>(a, cuts) u = Mul(p, q) y = Add(u, r) }",
+                          registry);
+    const ValueId h = *graph.Find("h");
+    graph.value(h).is_input = false;
+    std::erase(graph.inputs, h);
+    auto initializer = std::make_shared<Initializer>();
+    initializer->tensor =
+        testing::RandomTensors().Uniform(DType::kFloat16, transposed ? Shape{768, 128} : Shape{128, 768});
+    graph.SetInitializer(h, std::move(initializer));
+    const Graph before = graph;
+    PassContext context{registry};
+    for (const Pass* pass : {&kMoveViews, &kMergeViews, &kFoldConstants, &kEliminateDeadNodes})
+      RunVerified(*pass, graph, context);
+    std::string operators = testing::Operators(graph);
+    EXPECT_EQ(operators, "Cast MatMul Cast MatMul Mul Cast MatMul Add");
+    testing::ExpectSameValues(graph, before, registry, {Numbers(Shape{3, 128})});
+  }
 }
 
 }  // namespace

@@ -4,7 +4,8 @@
 // The CPU has no arithmetic in float16: every operator would widen its inputs and round its result. Between neighbours
 // both waste time and precision, so ONNX Runtime leaves them out, too, at every level; that includes a Cast from float
 // in front of a chain. Bodies of control flow are left alone, and so are the caches of GroupQueryAttention, which it
-// reads as they are stored: a step of a decoder would convert all of them.
+// reads as they are stored: a step of a decoder would convert all of them. Large weights of products keep their Cast
+// (optimizer/rules/half_weights.h).
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -14,6 +15,7 @@
 #include "ops/evaluate.h"
 #include "ops/schema/schema.h"
 #include "optimizer/passes/passes.h"
+#include "optimizer/rules/half_weights.h"
 #include "optimizer/rules/rewrite.h"
 #include "optimizer/rules/unused_constants.h"
 
@@ -217,17 +219,20 @@ class Widener {
     const std::string name = graph_.value(half).name + "_float";
     const ValueId wide = graph_.AddValue(graph_.FreshName(name), Widened(graph_.value(half).type));
     const NodeId cast = AddCast(half, DType::kFloat, wide);
-    if (const Tensor* constant = graph_.value(half).constant()) {
-      const std::vector<Value> inputs = {Value(*constant)};
-      std::vector<Value> results =
-          ops::EvaluateNode(graph_, graph_.node(cast), context_.registry, inputs, {.parallel = context_.parallel});
-      graph_.EraseNode(cast);
-      auto initializer = std::make_shared<Initializer>();
-      initializer->tensor = std::move(results[0].tensor());
-      graph_.SetInitializer(wide, std::move(initializer));
-      DropIfUnused(graph_, half);
-    }
+    if (graph_.value(half).constant() != nullptr) constants_.push_back(cast);
     return wide_[half] = wide;
+  }
+
+  void FoldCast(NodeId cast) {
+    const ValueId half = graph_.node(cast).inputs[0], wide = graph_.node(cast).outputs[0];
+    const std::vector<Value> inputs = {Value(*graph_.value(half).constant())};
+    std::vector<Value> results =
+        ops::EvaluateNode(graph_, graph_.node(cast), context_.registry, inputs, {.parallel = context_.parallel});
+    graph_.EraseNode(cast);
+    auto initializer = std::make_shared<Initializer>();
+    initializer->tensor = std::move(results[0].tensor());
+    graph_.SetInitializer(wide, std::move(initializer));
+    DropIfUnused(graph_, half);
   }
 
   // A bound that a Clip of half lacks is the largest number of half, not of float.
@@ -279,6 +284,8 @@ class Widener {
       if (graph_.UseCount(half) > 0) AddCast(wide_.at(half), DType::kFloat16, half);
     for (const NodeId id : roundings_)
       if (graph_.UseCount(graph_.node(id).outputs[0]) == 0) graph_.EraseNode(id);
+    for (const NodeId cast : constants_)
+      if (!WidensWeights(graph_, graph_.node(cast), context_.registry)) FoldCast(cast);
   }
 
   Graph& graph_;
@@ -289,6 +296,7 @@ class Widener {
   std::vector<Chain> chains_;                 // those that met have one leader
   std::vector<NodeId> roundings_;             // casts from float
   std::map<ValueId, ValueId> wide_;
+  std::vector<NodeId> constants_;  // casts of constants
 };
 
 bool WidenHalf(Graph& graph, PassContext& context) { return Widener(graph, context).Run(); }

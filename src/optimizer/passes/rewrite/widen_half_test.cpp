@@ -4,6 +4,7 @@
 #include "testing/evaluate_op.h"
 #include "testing/pass_test.h"
 #include "testing/prepared_graph.h"
+#include "testing/random_tensor.h"
 
 namespace sardonyx::optimizer {
 namespace {
@@ -137,6 +138,42 @@ TEST(WidenHalf, LeavesCachesAsTheyAreStored) {
   const std::string text = ToText(graph);
   EXPECT_NE(text.find("b_float, new_k, new_v = com.microsoft.GroupQueryAttention"), std::string::npos) << text;
   EXPECT_NE(text.find("(a_float, \"\", \"\", k, v, lengths, total)"), std::string::npos) << text;
+}
+
+// The graph with `rows` x 256 halves in the place of its input w.
+Graph WithWeights(const std::string& text, std::int64_t rows, const ops::Registry& registry) {
+  Graph graph = PreparedGraph(
+      "g (float16[n," + std::to_string(rows) + "] x, float16[" + std::to_string(rows) + ",256] w) => " + text,
+      registry);
+  const ValueId w = *graph.Find("w");
+  graph.value(w).is_input = false;
+  std::erase(graph.inputs, w);
+  auto initializer = std::make_shared<Initializer>();
+  initializer->tensor = testing::RandomTensors().Uniform(DType::kFloat16, Shape{rows, 256});
+  graph.SetInitializer(w, std::move(initializer));
+  return graph;
+}
+
+TEST(WidenHalf, LeavesTheCastOfLargeWeightsToTheProductsThatPackThem) {
+  const ops::Registry registry;
+  const auto left = [&](const std::string& text, std::int64_t rows = 128) {
+    Graph graph = WithWeights(text, rows, registry);
+    const Graph before = graph;
+    EXPECT_TRUE(RunPass(graph, registry));
+    ExpectSameValues(graph, before, registry, {testing::RandomTensors().Uniform(DType::kFloat16, Shape{2, rows})});
+    PassContext context{registry};
+    EXPECT_FALSE(RunVerified(kFoldConstants, graph, context));
+    return testing::Operators(graph);
+  };
+  EXPECT_EQ(left("(float16[n,256] y) { a = MatMul(x, w) y = Neg(a) }"), "Cast Cast MatMul Neg Cast");
+  EXPECT_EQ(left("(float16[n,256] y) { a = Gemm(x, w) b = MatMul(x, w) y = Add(a, b) }"),
+            "Cast Cast Gemm MatMul Add Cast");
+  // Too small; read by another operator, too.
+  EXPECT_EQ(left("(float16[n,256] y) { a = MatMul(x, w) y = Neg(a) }", 127), "Cast MatMul Neg Cast");
+  EXPECT_EQ(
+      left("(float16[n,256] y, float16[128,256] z) { a = MatMul(x, w) y = Neg(a) r = ReduceMax<keepdims = 0>(a) b = "
+           "Mul(w, r) z = Neg(b) }"),
+      "Cast MatMul Neg ReduceMax Mul Neg Cast Cast");
 }
 
 }  // namespace
