@@ -201,8 +201,9 @@ TEST(GemmF32, FewRowsAgainstManyPanels) {
     for (const int64_t m : {1, 2, 3, 4, 5, 6, 7, 8, 9})
       for (const int64_t panels : {1, 2, 3, 4, 5, 9})
         for (const bool trans_a : {false, true}) {
+          Check({m, panels * set->columns, 0, trans_a, false, true}, *set, threads);
           Check({m, panels * set->columns, 70, trans_a, false, true}, *set, threads);
-          if (m % 4 == 1) Check({m, panels * set->columns - 5, 1500, trans_a, true, true}, *set, threads);
+          if (m % 4 == 1 || m >= 7) Check({m, panels * set->columns - 5, 1500, trans_a, true, true}, *set, threads);
         }
 }
 
@@ -288,8 +289,7 @@ TEST(GemmF32, PackedInSixteenBits) {
       for (const bool trans_b : {false, true}) {
         for (const int64_t m : {1, 2, 3, 4, 5, 6, 7, 8, 9, 20})
           for (const int64_t n : {1, 31, 65, 300}) CheckHalf(m, n, 70, trans_b, kind, *set);
-        CheckHalf(1, 40, 1500, trans_b, kind, *set);
-        CheckHalf(15, 40, 1500, trans_b, kind, *set);
+        for (const int64_t m : {1, 7, 8, 15}) CheckHalf(m, 40, 1500, trans_b, kind, *set);
       }
 }
 

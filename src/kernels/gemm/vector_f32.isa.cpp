@@ -24,8 +24,8 @@ struct BFloat16Panels {
 };
 
 // R rows and P panels side by side: 2 R P independent sums hide the latency of the FMA, and memory sees P streams.
-template <typename Panels, int R, int P>
-void PanelsOfRows(const RowPanelsArgs& t, const typename Panels::Element* b, float* sums) {
+template <typename Panels, int R, int P, bool kFetches = true>
+void PanelsOfRows(const RowPanelsArgs& t, const typename Panels::Element* b, float* sums, bool continues = false) {
   const ptrdiff_t panel = t.k * kPanel;
   // Weights that come from memory: the next pages are asked for early, because finding a page takes longer than reading
   // it, and the prefetchers of the hardware stop at its end.
@@ -35,7 +35,11 @@ void PanelsOfRows(const RowPanelsArgs& t, const typename Panels::Element* b, flo
 #pragma GCC unroll 8
   for (ptrdiff_t r = 0; r < R; ++r)
 #pragma GCC unroll 4
-    for (ptrdiff_t p = 0; p < P; ++p) acc[r][p][0] = acc[r][p][1] = Broadcast(0);
+    for (ptrdiff_t p = 0; p < P; ++p) {
+      const float* sum = sums + r * t.stride + p * kPanel;
+      acc[r][p][0] = continues ? Load(sum) : Broadcast(0);
+      acc[r][p][1] = continues ? Load(sum + kLanes) : Broadcast(0);
+    }
   const float* a = t.a;
 #pragma GCC unroll 2
   for (int64_t i = 0; i < t.k; ++i) {
@@ -51,7 +55,7 @@ void PanelsOfRows(const RowPanelsArgs& t, const typename Panels::Element* b, flo
         acc[r][p][1] = MulAdd(x[r], high, acc[r][p][1]);
       }
       // Every line, since many rows leave the processor no room to look ahead itself.
-      for (ptrdiff_t line = 0; line < kStepBytes; line += 64)
+      for (ptrdiff_t line = 0; kFetches && line < kStepBytes; line += 64)
         Prefetch(reinterpret_cast<const char*>(b + p * panel + kAhead) + line);
     }
     a += t.k_stride;
@@ -85,7 +89,27 @@ void PanelsOf(const RowPanelsArgs& t, const typename Panels::Element* b) {
   run(std::integral_constant<int, 1>{});
 }
 
-// More rows than there are registers for take the panels twice, from the second cache level.
+// Four rows, then R others, of parts of a panel that the first cache level holds.
+template <typename Panels, int R>
+void PanelsInParts(const RowPanelsArgs& t, const typename Panels::Element* b) {
+  constexpr int64_t kPart = 8192 / static_cast<int64_t>(kPanel * sizeof(typename Panels::Element));
+  for (int64_t p = 0; p < t.panels; ++p) {
+    int64_t first = 0;
+    do {  // without terms the sums are 0
+      RowPanelsArgs part = t;
+      part.k = t.k - first < kPart ? t.k - first : kPart;
+      part.a = t.a + first * t.k_stride;
+      const typename Panels::Element* from = b + (p * t.k + first) * kPanel;
+      float* sums = t.sums + p * kPanel;
+      PanelsOfRows<Panels, 4, 1>(part, from, sums, first > 0);
+      part.a += 4 * t.row_stride;
+      PanelsOfRows<Panels, R, 1, false>(part, from, sums + 4 * t.stride, first > 0);
+      first += kPart;
+    } while (first < t.k);
+  }
+}
+
+// More rows than there are registers for take each part of a panel twice.
 template <typename Panels>
 void RowsOf(const RowPanelsArgs& t, const typename Panels::Element* b) {
   using Fn = void(const RowPanelsArgs&, const typename Panels::Element*);
@@ -98,13 +122,8 @@ void RowsOf(const RowPanelsArgs& t, const typename Panels::Element* b) {
     static constexpr Fn* kByRows[] = {PanelsOf<Panels, 1>, PanelsOf<Panels, 2>, PanelsOf<Panels, 3>,
                                       PanelsOf<Panels, 4>, PanelsOf<Panels, 5>, PanelsOf<Panels, 6>};
     if (t.rows <= 6) return kByRows[t.rows - 1](t, b);
-    RowPanelsArgs half = t;
-    half.rows = 4;
-    PanelsOf<Panels, 4>(half, b);
-    half.rows = t.rows - 4;
-    half.a += 4 * t.row_stride;
-    half.sums += 4 * t.stride;
-    kByRows[half.rows - 1](half, b);
+    if (t.rows == 7) return PanelsInParts<Panels, 3>(t, b);
+    return PanelsInParts<Panels, 4>(t, b);
   }
 }
 
