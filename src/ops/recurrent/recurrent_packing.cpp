@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/mapped_file.h"
 #include "kernels/gemm/gemm.h"
 #include "kernels/gemm/tile_f32.h"
 #include "ops/operands.h"
@@ -31,6 +32,14 @@ void PackBlocks(std::int64_t gates, std::int64_t hidden, std::int64_t block, std
   for (std::int64_t g = 0; g < gates; ++g)
     std::copy_n(from + (g * hidden + whole) * k, rest * k, rows.data() + g * rest * k);
   kernels::PackGemmF32B(k, gates * rest, rows.data(), k, true, to + whole * gates * k, parallel);
+}
+
+// Of weights of a mapped file: the pages of one direction are given back when it is packed.
+void ReleaseDirection(const Tensor& weights, std::int64_t direction, std::int64_t directions) {
+  if (weights.buffer() == nullptr) return;
+  const std::size_t bytes = weights.byte_size() / static_cast<std::size_t>(directions);
+  const auto* first = static_cast<const std::byte*>(weights.raw()) + static_cast<std::size_t>(direction) * bytes;
+  MappedFile::ReleaseBehind(weights.buffer()->owner(), first, bytes);
 }
 
 }  // namespace
@@ -63,9 +72,11 @@ void PackRecurrentWeights(PrepareContext& c, RecurrentState& s) {
       const float* rd = rf.data<float>() + d * all * s.hidden;
       PackBlocks(s.gates, s.hidden, s.block, s.input, wf.data<float>() + d * all * s.input, to, c.parallel());
       PackBlocks(s.FirstGates(), s.hidden, s.block, s.hidden, rd, to + s.packed_w, c.parallel());
-      if (!s.TwoProducts()) continue;
-      kernels::PackGemmF32B(s.hidden, s.hidden, rd + first * s.hidden, s.hidden, true, to + s.packed_w + s.packed_r,
-                            c.parallel());
+      if (s.TwoProducts())
+        kernels::PackGemmF32B(s.hidden, s.hidden, rd + first * s.hidden, s.hidden, true, to + s.packed_w + s.packed_r,
+                              c.parallel());
+      ReleaseDirection(*w, d, s.directions);
+      ReleaseDirection(*r, d, s.directions);
     }
   });
   c.MarkPacked(kW);
