@@ -76,6 +76,21 @@ class Writer:
         y = self.add("Sub", self.constant(1.0), self.add("Cast", y, to=TensorProto.FLOAT))
         return self.add("Mul", y, self.constant(-10000.0))
 
+    def padding_by_places(self, mask, batch, rows):
+        """The same as torch's vmap spells it: the mask is read flattened, at places that are counted; and the lowest
+        number in place of -10000. For opset 13. `batch`, `rows`: the mask's sizes."""
+        def counted(size, axes):
+            places = self.add("Range", self.constant(0, np.int64), size, self.constant(1, np.int64))
+            return self.add("Unsqueeze", places, self.constant(axes, np.int64))
+
+        row = self.add("Mul", counted(batch, [1, 2, 3]), self.add("Unsqueeze", rows, self.constant([0], np.int64)))
+        flat = self.add("Flatten", self.add("Cast", mask, to=TensorProto.BOOL), axis=2)
+        kept = self.add("Gather", flat, self.add("Add", counted(rows, [0, 1, 2]), row))
+        kept = self.add("Squeeze", kept, self.constant([4], np.int64))
+        always = self.add("GreaterOrEqual", counted(rows, [0, 1, 3]), self.constant(0, np.int64))
+        return self.add("Where", self.add("And", always, kept), self.constant(0.0),
+                        self.constant(np.finfo(np.float32).min))
+
     def model(self, inputs, output, opset=11, shape=("batch", "row", WIDTH)):
         """`inputs`: name to element type and shape. `shape`: of the output."""
         self.nodes.append(helper.make_node("Identity", [output], ["y"]))
@@ -102,6 +117,22 @@ def bert(layers=2, gelu_tanh=False, masked=True):
     tokens = (TensorProto.INT64, ["batch", "row"])
     names = ["input_ids", "attention_mask", "token_type_ids"] if masked else ["input_ids", "token_type_ids"]
     return w.model(dict.fromkeys(names, tokens), x)
+
+
+def distilbert(layers=2):
+    """DistilBERT as torch 2.15 and transformers 5 write it: sizes are read off the embeddings of the words."""
+    w = Writer(2)
+    words = w.add("Gather", w.weight(WORDS, WIDTH), "input_ids")
+    batch, rows = (w.add("Gather", w.add("Shape", words), w.constant(axis, np.int64)) for axis in (0, 1))
+    zero, one = w.constant([0], np.int64), w.constant([1], np.int64)
+    positions = w.add("Slice", w.constant(np.arange(POSITIONS)[None], np.int64), zero,
+                      w.add("Unsqueeze", rows, zero), one, one)
+    x = w.norm(w.add("Add", words, w.add("Gather", w.weight(POSITIONS, WIDTH), positions)))
+    mask = w.padding_by_places("attention_mask", batch, rows)
+    for _ in range(layers):
+        x = w.layer(x, mask)
+    tokens = (TensorProto.INT64, ["batch", "row"])
+    return w.model(dict.fromkeys(["input_ids", "attention_mask"], tokens), x, opset=13)
 
 
 def decoder():

@@ -9,7 +9,7 @@ import pytest
 import sardonyx
 from sardonyx.transformers import optimizer
 from sardonyx.transformers.fusion_options import AttentionMaskFormat, FusionOptions
-from small_transformers import bert, decoder, inputs_of
+from small_transformers import HEADS, WIDTH, bert, decoder, distilbert, inputs_of
 
 
 def outputs(library, proto, feeds):
@@ -102,6 +102,78 @@ def test_forms_of_the_mask(form, rank, joined):
     check(proto, made, inputs_of(proto, padding=rank is not None))
 
 
+def test_where_the_tokens_stand():
+    """MaskIndexEndAndStart: padding in front, too."""
+    proto = distilbert()
+    made = fused(proto, attention_mask_format=AttentionMaskFormat.MaskIndexEndAndStart)
+    feeds = inputs_of(proto)
+    feeds["attention_mask"][:] = [[0, 0, 1, 1, 1, 1, 1], [0, 1, 1, 1, 1, 0, 0]]
+    kept = feeds["attention_mask"].astype(bool)
+    assert operators(made)["com.microsoft.Attention"] == 2
+    check(proto, made, feeds, kept)
+    proto = bert(1)
+    made = fused(proto, attention_mask_format=AttentionMaskFormat.MaskIndexEndAndStart, use_multi_head_attention=True)
+    check(proto, made)  # which reads the mask itself
+
+
+def peer_fused(proto, **fields):
+    from onnxruntime.transformers import fusion_options
+    from onnxruntime.transformers import optimizer as peer
+
+    options = fusion_options.FusionOptions("bert")
+    for name, value in fields.items():
+        setattr(options, name, value)
+    copy = onnx.ModelProto()
+    copy.CopyFrom(proto)
+    return peer.optimize_model(copy, "bert", HEADS, WIDTH, options, opt_level=0).model
+
+
+FUSED = ["EmbedLayerNormalization", "Attention", "MultiHeadAttention", "SkipLayerNormalization", "LayerNormalization",
+         "Gelu", "BiasGelu", "FastGelu"]
+
+
+def fused_nodes(proto):
+    """By operator: which inputs each node has, and its attributes, but for two that say more precisely what holds."""
+    found = {}
+    for node in proto.graph.node:
+        if node.op_type in FUSED:
+            inputs = [index for index, name in enumerate(node.input) if name]
+            attributes = {one.name: onnx.helper.get_attribute_value(one) for one in node.attribute
+                          if one.name not in ("mask_filter_value", "axis")}
+            found.setdefault(node.op_type, []).append((inputs, attributes))
+    return found
+
+
+@pytest.mark.parametrize("fields", [
+    {}, {"enable_embed_layer_norm": False}, {"enable_gelu": False}, {"enable_bias_gelu": False},
+    {"enable_skip_layer_norm": False, "enable_embed_layer_norm": False, "enable_attention": False},
+    {"enable_bias_skip_layer_norm": False}, {"enable_gelu_approximation": True}, {"use_multi_head_attention": True},
+    {"attention_mask_format": 0}, {"attention_mask_format": 2}, {"attention_mask_format": 3},
+    {"attention_op_type": "MultiHeadAttention"}, {"attention_op_type": "GroupQueryAttention"},
+    {"enable_shape_inference": False}, {"enable_qordered_matmul": False}, {"enable_rotary_embeddings": False},
+], ids=str)
+def test_the_same_nodes_as_onnx_runtimes_tool(fields):
+    proto = bert()
+    ours, theirs = fused(proto, **fields), peer_fused(proto, **fields)
+    assert fused_nodes(ours) == fused_nodes(theirs)
+    feeds = inputs_of(proto, padding=fields.get("attention_mask_format") != 3)
+    left = {value.name for value in theirs.graph.input}  # their tool drops a mask that nothing reads
+    want = outputs(onnxruntime, theirs, {name: value for name, value in feeds.items() if name in left})
+    for library in (onnxruntime, sardonyx):
+        np.testing.assert_allclose(outputs(library, ours, feeds), want, rtol=1e-3, atol=1e-4, err_msg=library.__name__)
+
+
+def test_a_mask_at_places_that_are_counted():
+    """As torch's vmap writes it, and sizes that are read off the embeddings."""
+    proto = distilbert()
+    made = fused(proto)
+    found = fused_nodes(made)
+    assert found["EmbedLayerNormalization"] == [([0, 2, 3, 5, 6, 7], {"epsilon": pytest.approx(1e-5)})]
+    assert found["Attention"] == 2 * [([0, 1, 2, 3], {"num_heads": HEADS})]
+    assert not {"Shape", "Range", "Gather", "ReduceSum", "LayerNormalization"} & set(operators(made))
+    check(proto, made)
+
+
 def test_other_spellings_of_attention():
     proto = decoder()
     made = fused(proto, "bart")
@@ -130,8 +202,8 @@ def test_levels_of_onnx_runtime_alone(tmp_path, level, attentions):
 def test_what_is_refused():
     with pytest.raises(ValueError, match="opt_level: expected None, 0, 1, 2 or 99, found 5"):
         optimizer.optimize_model(bert(1), opt_level=5)
-    with pytest.raises(NotImplementedError, match="MaskIndexEndAndStart is not implemented"):
-        fused(bert(1), attention_mask_format=AttentionMaskFormat.MaskIndexEndAndStart)
+    with pytest.raises(NotImplementedError, match="attention_op_type GroupQueryAttention is not implemented"):
+        fused(bert(1), "phi", attention_op_type="GroupQueryAttention")
     with pytest.raises(ValueError, match="expected a hidden size that 3 heads share equally, found 8"):
         optimizer.optimize_model(bert(1), num_heads=3, hidden_size=8)
     assert type(optimizer.optimize_model(bert(1), "no such type")).__name__ == "OnnxModel"

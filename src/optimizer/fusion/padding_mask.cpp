@@ -2,14 +2,15 @@
 //
 // Exporters write (1 - mask) * -10000, Where(mask, 0, lowest), Where(Not(mask), lowest, 0), with Casts and Unsqueezes
 // anywhere between. Instead of a pattern for each, the formula is followed up to a value [batch, key] and computed for
-// an element of zero and for one of one.
+// an element of zero and for one of one. torch's vmap spells mask[batch, key] as a Gather in the flattened mask, or as
+// GatherND, with indices that count batches and keys, and puts conditions beside it that are always true.
 #include "optimizer/fusion/padding_mask.h"
 
 #include <algorithm>
 #include <cmath>
 
 #include "optimizer/rules/rewrite.h"
-#include "optimizer/shapes/axis_view.h"
+#include "optimizer/shapes/position_factors.h"
 
 namespace sardonyx::optimizer {
 namespace {
@@ -17,6 +18,8 @@ namespace {
 constexpr int kDeepest = 24;          // nodes above one another
 constexpr double kHides = -1000;      // a summand that leaves nothing of a score
 constexpr std::size_t kMostAxes = 4;  // of the summand
+
+bool IsOne(const Dim& d) { return d.known() && d.number() == 1; }
 
 // What the formula gives where the mask is 0, and where it is 1. No mask: a constant.
 struct Pair {
@@ -31,11 +34,13 @@ class Formula {
   std::optional<Pair> Follow(ValueId value, int depth) const {
     if (value == kNoValue || depth > kDeepest) return std::nullopt;
     if (const auto number = ScalarOf(graph_, value)) return Pair{kNoValue, *number, *number};
+    if (IsTrueThroughout(value)) return Pair{kNoValue, 1, 1};
     if (IsMask(value)) return Pair{value, 0, 1};
     const NodeId producer = graph_.value(value).producer;
     if (producer == kNoNode || IsForeign(graph_.node(producer))) return std::nullopt;
     const Node& node = graph_.node(producer);
     if (!node.domain.empty()) return std::nullopt;
+    if (const auto gathered = FollowGathered(node, TypeOf(value), depth)) return gathered;
     if (Is(node, "Expand") || Is(node, "Reshape") || Is(node, "Unsqueeze") || Is(node, "Identity"))
       return KeepsPlaces(node) ? Follow(node.inputs[0], depth + 1) : std::nullopt;
     std::vector<Pair> operands;
@@ -59,6 +64,65 @@ class Formula {
     if (!SameDim(type.dims[0], batch_) || !SameDim(type.dims[1], keys_)) return false;
     const NodeId producer = graph_.value(value).producer;
     return producer == kNoNode || !Is(graph_.node(producer), "Cast");
+  }
+
+  // A constant of ones, or a count of places that is compared with zero.
+  bool IsTrueThroughout(ValueId value) const {
+    if (TypeOf(value).dtype != DType::kBool) return false;
+    if (const Tensor* constant = graph_.value(value).constant()) {
+      const auto elements = constant->span<bool>();
+      return constant->count() > 1 && std::all_of(elements.begin(), elements.end(), [](bool each) { return each; });
+    }
+    const Node* compares = ProducerOf(graph_, value, "GreaterOrEqual");
+    return compares != nullptr && ScalarOf(graph_, compares->inputs[1]) == 0.0 &&
+           PositionFactors(graph_, compares->inputs[0]).has_value();
+  }
+
+  // A value [batch, key].
+  bool IsRow(const Type& type) const {
+    return type.has_rank && type.rank() == 2 && SameDim(type.dims[0], batch_) && SameDim(type.dims[1], keys_);
+  }
+  // [batch, 1, ..., key].
+  bool IsInPlace(const Type& type) const {
+    if (!type.has_rank || type.rank() < 2 || type.rank() > kMostAxes) return false;
+    for (std::size_t i = 1; i + 1 < type.rank(); ++i)
+      if (!IsOne(type.dims[i])) return false;
+    return SameDim(type.dims[0], batch_) && SameDim(type.dims.back(), keys_);
+  }
+
+  // Element [batch, key] of a mask, gathered; the axis of size 1 that is left of a flattened mask may be dropped
+  // behind.
+  std::optional<Pair> FollowGathered(const Node& node, const Type& type, int depth) const {
+    if (!IsInPlace(type)) return std::nullopt;
+    if (Is(node, "GatherND")) return FollowGatherNd(node, depth);
+    const bool drops = Is(node, "Reshape") || Is(node, "Squeeze");
+    const Node* gather = drops ? ProducerOf(graph_, node.inputs[0], "Gather") : Is(node, "Gather") ? &node : nullptr;
+    if (gather == nullptr || IntAttribute(*gather, "axis", 0) != 0) return std::nullopt;
+    const NodeId flattening = graph_.value(gather->inputs[0]).producer;
+    if (flattening == kNoNode) return std::nullopt;
+    const Node& flat = graph_.node(flattening);
+    if ((!Is(flat, "Flatten") && !Is(flat, "Reshape")) || !IsRow(TypeOf(flat.inputs[0]))) return std::nullopt;
+    const Type& flattened = TypeOf(gather->inputs[0]);
+    if (!flattened.has_rank || flattened.rank() == 0 || !SameDim(flattened.dims[0], batch_ * keys_))
+      return std::nullopt;
+    const auto factors = PositionFactors(graph_, gather->inputs[1]);
+    const Type& indices = TypeOf(gather->inputs[1]);
+    if (!factors || !IsInPlace(indices)) return std::nullopt;
+    const bool counts =
+        (IsOne(batch_) || SameDim(factors->front(), keys_)) && (IsOne(keys_) || SameDim(factors->back(), Dim(1)));
+    return counts ? Follow(flat.inputs[0], depth + 1) : std::nullopt;
+  }
+
+  std::optional<Pair> FollowGatherNd(const Node& node, int depth) const {
+    const Tensor* indices = graph_.value(node.inputs[1]).constant();
+    if (indices == nullptr || indices->dtype() != DType::kInt64 || IntAttribute(node, "batch_dims", 0) != 0 ||
+        !IsRow(TypeOf(node.inputs[0])) || indices->shape().back() != 2)
+      return std::nullopt;
+    const Dims all = indices->shape(), shape = all.first(all.size() - 1);
+    std::vector<std::int64_t> batches(shape.size(), 0), keys(shape.size(), 0);
+    batches.front() = keys.back() = 1;
+    const bool counts = FollowsFactors(*indices, 0, 2, shape, batches) && FollowsFactors(*indices, 1, 2, shape, keys);
+    return counts ? Follow(node.inputs[0], depth + 1) : std::nullopt;
   }
 
   // The last axis stays the keys, and the first the batch.

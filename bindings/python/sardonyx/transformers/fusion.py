@@ -26,8 +26,9 @@ _IMAGE_PASSES = {
 _PADDING = {0: "length", 1: "length_and_start", 2: "mask", 3: "none"}  # by AttentionMaskFormat
 
 
-def choices_of(options, images=False):
-    """What Model.optimize gets for the FusionOptions. `images`: with the operators of diffusion models."""
+def choices_of(options, images=False, reads_op_type=False):
+    """What Model.optimize gets for the FusionOptions. `images`: with the operators of diffusion models.
+    `reads_op_type`: attention_op_type counts, as for the model type phi alone in ONNX Runtime."""
     disabled = {name for field, passes in _PASSES.items() if not getattr(options, field) for name in passes}
     optional = {name for field, passes in _IMAGE_PASSES.items() if images and getattr(options, field, False)
                 for name in passes}
@@ -39,10 +40,7 @@ def choices_of(options, images=False):
     if options.attention_mask_format not in _PADDING:
         raise ValueError("FusionOptions.attention_mask_format: expected one of AttentionMaskFormat, found "
                          f"{options.attention_mask_format!r}")
-    if options.attention_mask_format == 1:
-        raise NotImplementedError("AttentionMaskFormat.MaskIndexEndAndStart is not implemented in Sardonyx: the first "
-                                  "token and the number of tokens of each row; use AttentionMask, the mask itself")
-    kind = getattr(options.attention_op_type, "value", options.attention_op_type)
+    kind = getattr(options.attention_op_type, "value", options.attention_op_type) if reads_op_type else None
     if kind not in (None, "Attention", "MultiHeadAttention"):
         raise NotImplementedError(f"FusionOptions.attention_op_type {kind} is not implemented in Sardonyx; Attention "
                                   "and MultiHeadAttention are")

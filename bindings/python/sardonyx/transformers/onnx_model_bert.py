@@ -17,6 +17,7 @@ class BertOnnxModel(OnnxModel):
 
     model_type = "bert"
     has_images = False  # and the operators of diffusion models
+    reads_op_type = False  # FusionOptions.attention_op_type counts
     counted = ("EmbedLayerNormalization", "Attention", "MultiHeadAttention", "Gelu", "FastGelu", "BiasGelu",
                "GemmFastGelu", "LayerNormalization", "SimplifiedLayerNormalization", "SkipLayerNormalization",
                "SkipSimplifiedLayerNormalization", "RotaryEmbedding", "QOrderedAttention", "QOrderedGelu",
@@ -44,7 +45,8 @@ class BertOnnxModel(OnnxModel):
     def run_fusions(self, options, level="disable", source=None):
         """`level`: "basic" simplifies the graph before. `source`: a file to take in place of the model."""
         with Held(self.model if source is None else source) as held:
-            held.optimize(level, target="onnxruntime", **self.adapted(choices_of(options, self.has_images)))
+            choices = self.adapted(choices_of(options, self.has_images, self.reads_op_type))
+            held.optimize(level, target="onnxruntime", **choices)
             self.initialize(proto_of(held))
         if not options.enable_shape_inference:
             self.disable_shape_inference()

@@ -4,6 +4,7 @@ from sardonyx.transformers.onnx_model_bert import BertOnnxModel
 
 class PhiOnnxModel(BertOnnxModel):
     model_type = "phi"
+    reads_op_type = True
     counted = ("Attention", "MultiHeadAttention", "GroupQueryAttention", "PagedAttention", "Gelu", "BiasGelu",
                "FastGelu", "LayerNormalization", "SkipLayerNormalization")
 

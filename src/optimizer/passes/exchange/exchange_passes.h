@@ -6,7 +6,7 @@
 namespace sardonyx::optimizer {
 
 extern const Pass kFuseBiasAdd, kFuseBiasGelu, kFuseBiasSkipLayerNorm, kFuseBiasSplitGelu, kFuseGemmFastGelu,
-    kFuseSkipLayerNormAlone, kSpellAttention, kSpellGelu, kSpellGroupNorm, kSpellGroupNormFirst, kSpellGroupNormSwish,
+    kFuseSkipLayerNormAlone, kGiveEmbeddingsMask, kSpellAttention, kSpellGelu, kSpellGroupNorm, kSpellGroupNormFirst, kSpellGroupNormSwish,
     kSpellGroupNormSwishFirst, kSpellNormalization;
 
 }  // namespace sardonyx::optimizer

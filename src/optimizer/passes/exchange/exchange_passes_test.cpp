@@ -74,6 +74,109 @@ TEST(ExchangePasses, TellWhatAttentionReadsOfAMask) {
   EXPECT_EQ(mask(PaddingForm::kNone), "none");
 }
 
+// The mask as torch's vmap spells it: mask[batch, key] in the flattened mask, and a condition that is always true.
+// %: what the places of the keys are taken from.
+constexpr const char* kGathered =
+    "shape = Shape(ones) bn = Gather(shape, zero) sn = Gather(shape, next) sl = Unsqueeze(sn, first) "
+    "br = Range(zero, bn, next) sr = Range(zero, sn, next) b4 = Unsqueeze(br, after) q4 = Unsqueeze(sr, around) "
+    "k4 = Unsqueeze(sr, before) f = Cast<to = 9>(ones) flat = Flatten<axis = 2>(f) row = Mul(b4, sl) "
+    "at = Add(%, row) g = Gather(flat, at) gd = Squeeze(g, last) all = GreaterOrEqual(q4, zero) keep = And(all, gd) "
+    "m = Where(keep, none, low) s = Add(t, m)";
+
+std::string GatheredText(std::string_view keys) {
+  std::string mask = kGathered, text = AttentionText(mask.replace(mask.find('%'), 1, keys));
+  const std::string constants =
+      "<int64 zero = {0}, int64 next = {1}, int64[1] first = {0}, int64[3] after = {1, 2, 3}, int64[3] around = {0, 1, "
+      "3}, "
+      "int64[3] before = {0, 1, 2}, int64[1] last = {4}, float none = {0}, ";
+  return text.replace(text.find('<'), 1, constants);
+}
+
+TEST(ExchangePasses, FindTheMaskInIndicesThatCountPlaces) {
+  const ops::Registry registry;
+  OptimizeOptions options = Usual();
+  options.exchange.padding = PaddingForm::kMask;
+  const auto mask = [&](const std::string& text) {
+    const Graph graph = Made(text, options, registry);
+    const Node& node = graph.node(graph.order.back());
+    EXPECT_EQ(node.op_type, "Attention") << Operators(graph);
+    return node.inputs.size() > 3 && node.inputs[3] != kNoValue ? graph.value(node.inputs[3]).type.ToText() : "none";
+  };
+  EXPECT_EQ(mask(GatheredText("k4")), "int32[b,s]");
+  std::string shifted = GatheredText("k4");  // the key behind: no mask of padding
+  shifted.replace(shifted.find("sr = Range(zero, sn, next)"), 26, "z = Range(zero, sn, next) sr = Neg(z)");
+  EXPECT_EQ(mask(shifted), "none");
+  Graph before = GraphOf(GatheredText("k4"), registry);
+  ops::Upgrade(before, registry);
+  Tensor ones(DType::kInt64, Shape{2, 3}), x(DType::kFloat, Shape{2, 3, 4});
+  std::copy_n(std::vector<std::int64_t>{1, 1, 0, 0, 1, 1}.begin(), 6, ones.data<std::int64_t>());
+  for (int i = 0; i < 24; ++i) x.data<float>()[i] = 0.01f * static_cast<float>((i * 7) % 24);
+  for (const PaddingForm form : {PaddingForm::kMask, PaddingForm::kLengthAndStart}) {
+    options.exchange.padding = form;
+    const Graph after = Made(GatheredText("k4"), options, registry);
+    testing::ExpectSameValues(after, before, registry, {Value(x), Value(ones)});
+  }
+}
+
+// Embeddings of words and positions, whose sizes other nodes read, in front of attention.
+std::string EmbeddingsText(std::string_view positions) {
+  std::string text = AttentionText(kPadding);
+  const std::string from = "g (float[b,s,4] x, int64[b,s] ones)", where = "qm = MatMul";
+  text.replace(text.find(from), from.size(), "g (int64[b,s] ids, int64[b,s] ones)");
+  text.replace(text.find(" => (float[b,s,4] y)"), 20, " => (float[b,s,4] y, int64[k] sizes, int64[l] tail)");
+  text.replace(text.find('<'), 1,
+               "<float[5,4] words = {1,2,3,4,5,6,7,8,9,1,2,3,4,5,6,7,8,9,1,2}, int64[1,5] count = {0,1,2,3,4}, "
+               "int64[1] zero = {0}, int64[1] first = {1}, ");
+  return text.replace(
+      text.find(where), 0,
+      "e = Gather(words, ids) sizes = Shape(e) tail = Shape<start = 2>(e) n = Shape<start = 1, end = 2>(e) " +
+          std::string(positions) +
+          " f0 = Gather(words, at) f1 = Add(e, f0) x = LayerNormalization<epsilon = 0.25>(f1, c, c) ");
+}
+
+TEST(ExchangePasses, EmbeddingsCountTheMaskAndTheirPlaces) {
+  const ops::Registry registry;
+  OptimizeOptions options = Usual();
+  options.exchange.padding = PaddingForm::kLength;
+  const auto embedding = [&](const Graph& graph) {
+    for (const NodeId id : graph.order)
+      if (graph.node(id).op_type == "EmbedLayerNormalization") return graph.node(id);
+    ADD_FAILURE() << Operators(graph);
+    return Node();
+  };
+  Tensor ones(DType::kInt64, Shape{2, 3}), ids(DType::kInt64, Shape{2, 3});
+  std::copy_n(std::vector<std::int64_t>{1, 1, 0, 1, 1, 1}.begin(), 6, ones.data<std::int64_t>());
+  std::copy_n(std::vector<std::int64_t>{4, 1, 0, 2, 3, 1}.begin(), 6, ids.data<std::int64_t>());
+  const std::string counted = EmbeddingsText("at = Slice(count, zero, n, first)");
+  const Graph graph = Made(counted, options, registry);
+  const Node node = embedding(graph);
+  ASSERT_EQ(node.inputs.size(), 8u);  // no indices of positions
+  EXPECT_EQ(graph.value(node.inputs[7]).type.ToText(), "int32[b,s]");
+  EXPECT_EQ(std::get<float>(*node.FindAttribute("epsilon")), 0.25f);
+  EXPECT_EQ(graph.node(graph.value(graph.outputs[0]).producer).inputs[3], node.outputs[1]);
+  const std::string other = EmbeddingsText("at = Neg(ids)");
+  const Graph with_indices = Made(other, options, registry);
+  EXPECT_EQ(embedding(with_indices).inputs.size(), 9u);
+  for (const auto& [text, made] : {std::pair(counted, &graph), std::pair(other, &with_indices)}) {
+    Graph before = GraphOf(text, registry);
+    ops::Upgrade(before, registry);
+    testing::ExpectSameValues(*made, before, registry, {Value(ids), Value(ones)});
+  }
+}
+
+TEST(ExchangePasses, EmbeddingsDoNotCountAMaskThatIsMadeOfThem) {
+  const ops::Registry registry;
+  OptimizeOptions options = Usual();
+  options.exchange.padding = PaddingForm::kLength;
+  std::string text = EmbeddingsText("at = Slice(count, zero, n, first)");
+  text.replace(text.find("f = Cast<to = 1>(ones)"), 22,
+               "u = ReduceMax<keepdims = 0>(x, twos) d = Cast<to = 9>(u) h = Cast<to = 9>(ones) o = And(d, h) f = "
+               "Cast<to = 1>(o)");
+  text.replace(text.find('<'), 1, "<int64[1] twos = {2}, ");
+  const Graph graph = Made(text, options, registry);
+  EXPECT_NE(Operators(graph).find("ReduceSum"), std::string::npos) << Operators(graph);
+}
+
 TEST(ExchangePasses, MakeMultiHeadAttentionWhereAskedTo) {
   const ops::Registry registry;
   OptimizeOptions options = Usual();

@@ -140,7 +140,7 @@ class AttentionSpeller {
 
   // ---- masks
 
-  Written WriteMask(Rewrite& rewrite, const Node& node) const {
+  Written WriteMask(Rewrite& rewrite, const Node& node, bool joins) const {
     Written written;
     if (!Has(node, kMask)) return written;
     ValueId mask = node.inputs[kMask];
@@ -148,7 +148,7 @@ class AttentionSpeller {
     if (padding) {
       if (options().padding == PaddingForm::kNone) return written;
       written.filter = padding->filter;
-      written.padding = PaddingInput(rewrite, padding->mask);
+      written.padding = PaddingInput(rewrite, padding->mask, joins);
       return written;
     }
     if (TypeOf(mask).dtype == DType::kBool) {
@@ -166,11 +166,17 @@ class AttentionSpeller {
     return written;
   }
 
-  ValueId PaddingInput(Rewrite& rewrite, ValueId mask) const {
+  ValueId PaddingInput(Rewrite& rewrite, ValueId mask, bool joins) const {
     const auto to = static_cast<std::int64_t>(DType::kInt32);
     if (TypeOf(mask).dtype != DType::kInt32) mask = rewrite.Add("Cast", {mask}, {{"to", to}});
-    if (options().padding != PaddingForm::kLength) return mask;
-    return rewrite.Add("ReduceSum", {mask, rewrite.Ints({1})}, {{"keepdims", std::int64_t{0}}});
+    const PaddingForm form = options().padding;
+    if (form != PaddingForm::kLength && form != PaddingForm::kLengthAndStart) return mask;
+    if (form == PaddingForm::kLengthAndStart && !joins) return mask;  // MultiHeadAttention has no such form
+    const ValueId length = rewrite.Add("ReduceSum", {mask, rewrite.Ints({1})}, {{"keepdims", std::int64_t{0}}});
+    if (form == PaddingForm::kLength) return length;
+    const ValueId first = rewrite.Add("ArgMax", {mask}, {{"axis", std::int64_t{1}}, {"keepdims", std::int64_t{0}}});
+    const ValueId start = rewrite.Add("Cast", {first}, {{"to", to}});
+    return rewrite.Add("Concat", {rewrite.Add("Add", {start, length}), start}, {{"axis", std::int64_t{0}}});
   }
 
   // Both operators repeat a summand over batch and heads, but not over rows and keys.
@@ -239,8 +245,8 @@ class AttentionSpeller {
     Rewrite rewrite(graph_, context_.registry, node.id);
     const std::array<Projection, 3> projections = {ProjectionOf(node.inputs[0]), ProjectionOf(node.inputs[1]),
                                                    ProjectionOf(node.inputs[2])};
-    const Written mask = WriteMask(rewrite, node);
     const bool joins = Joins(node, projections);
+    const Written mask = WriteMask(rewrite, node, joins);
     ValueId y = joins ? Joined(rewrite, node, projections, mask) : MultiHead(rewrite, node, projections, mask);
     const NodeId fused = graph_.value(y).producer;
     if (!flat_) {

@@ -2,18 +2,22 @@
 // becomes part of it: com.microsoft EmbedLayerNormalization.
 //
 // Each summand is Gather(table, indices) or, for positions, rows that constant folding has already gathered. The node's
-// indices are int32, so int64 ones get a Cast. If other nodes read the sum too, the node returns it as output 2.
+// indices are int32, so int64 ones get a Cast; positions that count from zero are what it takes without indices. Nodes
+// that read the sizes of a summand read those of its indices instead. If other nodes read the sum too, the node returns
+// it as output 2.
 #include <algorithm>
 
 #include "optimizer/passes/passes.h"
 #include "optimizer/rules/rewrite.h"
+#include "optimizer/shapes/position_factors.h"
 
 namespace sardonyx::optimizer {
 namespace {
 
 struct Embedding {
-  ValueId table = kNoValue, indices = kNoValue;  // no indices: row s of the table is that of position s
-  bool shared = false;                           // the same rows for the whole batch
+  ValueId table = kNoValue, indices = kNoValue;         // no indices: row s of the table is that of position s
+  bool shared = false;                                  // the same rows for the whole batch
+  ValueId gathered = kNoValue, gathered_at = kNoValue;  // the summand and its indices, if a node gathers it
 };
 
 class EmbedFuser {
@@ -86,9 +90,50 @@ class EmbedFuser {
     const Type &table = TypeOf(gather->inputs[0]), &indices = TypeOf(gather->inputs[1]);
     const bool fits = table.has_rank && table.rank() == 2 && indices.has_rank && indices.rank() == 2 &&
                       (indices.dtype == DType::kInt32 || indices.dtype == DType::kInt64);
-    if (!fits || SoleReader(graph_, value) == kNoNode) return std::nullopt;
+    if (!fits || !IsFree(value)) return std::nullopt;
     if (!SameDim(rows, y.dims[1]) && !IsCutTo(gather->inputs[1], y.dims[1])) return std::nullopt;
-    return Embedding{gather->inputs[0], gather->inputs[1], shared && !SameDim(type.dims[0], y.dims[0])};
+    const ValueId at = gather->inputs[1];
+    if (CountsFromZero(at)) return Embedding{gather->inputs[0], kNoValue, true, value, at};
+    return Embedding{gather->inputs[0], at, shared && !SameDim(type.dims[0], y.dims[0]), value, at};
+  }
+
+  // The sum alone reads it, besides nodes that read its sizes.
+  bool IsFree(ValueId value) const {
+    const ValueInfo& info = graph_.value(value);
+    const auto others = std::count_if(info.consumers.begin(), info.consumers.end(),
+                                      [&](NodeId id) { return !Is(graph_.node(id), "Shape"); });
+    return others == 1 && !info.is_output && info.type.dims.back().known();
+  }
+
+  // Row by row 0, 1, 2, ...
+  bool CountsFromZero(ValueId indices) const {
+    const auto factors = PositionFactors(graph_, indices);
+    if (!factors || factors->size() != 2) return false;
+    const Dim& size = TypeOf(indices).dims[1];
+    return SameDim((*factors)[0], Dim(0)) && !IsSize1(size) && SameDim((*factors)[1], Dim(1));
+  }
+
+  // Shape(Gather(table, indices)) becomes that of the indices, with the table's width behind.
+  void MoveSizes(Rewrite& rewrite, const Embedding& embedding) const {
+    if (embedding.gathered == kNoValue) return;
+    const Dim width = TypeOf(embedding.gathered).dims.back();
+    const std::vector<NodeId> readers = graph_.value(embedding.gathered).consumers;
+    for (const NodeId id : readers) {
+      if (graph_.node(id).erased || !Is(graph_.node(id), "Shape")) continue;
+      const auto place = [&](const char* name, std::int64_t usual) {
+        const std::int64_t given = IntAttribute(graph_.node(id), name, usual);
+        return std::clamp<std::int64_t>(given < 0 ? given + 3 : given, 0, 3);
+      };
+      const std::int64_t begin = place("start", 0), end = place("end", 3), cut = std::min<std::int64_t>(end, 2);
+      ValueId sizes = begin >= end || begin < cut ? rewrite.Add("Shape", {embedding.gathered_at},
+                                                                {{"start", std::min(begin, cut)}, {"end", cut}})
+                                                  : kNoValue;
+      if (end == 3 && begin < 3) {
+        const ValueId last = rewrite.Ints({width.number()});
+        sizes = sizes == kNoValue ? last : rewrite.Add("Concat", {sizes, last}, {{"axis", std::int64_t{0}}});
+      }
+      rewrite.Replace(graph_.node(id).outputs[0], sizes);
+    }
   }
 
   // The first `size` of two or more positions, as models cut them from a table: fewer would not fit the sum.
@@ -129,6 +174,7 @@ class EmbedFuser {
     Rewrite rewrite(graph_, context_.registry, norm.id);
     const Embedding &words = embeddings[0], &positions = embeddings[1];
     const Embedding segments = embeddings.size() > 2 ? embeddings[2] : Embedding();
+    for (const Embedding& each : embeddings) MoveSizes(rewrite, each);
     ValueId rows = positions.table;
     if (TypeOf(rows).rank() == 3) {
       const std::vector<Dim> dims = TypeOf(rows).dims;
