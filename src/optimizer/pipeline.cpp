@@ -196,6 +196,7 @@ void Optimize(Graph& graph, Stage stage, const ops::Registry& registry, const Op
   context.parallel = options.parallel;
   context.fold_limit = options.fold_limit;
   context.keep_dequantization = options.keep_dequantization;
+  context.fold_half_weights = options.fold_half_weights;
   context.checks_reports = options.checks_reports;
   context.approximate_gelu = options.approximate_gelu;
   context.clean_quantization = options.clean_quantization;

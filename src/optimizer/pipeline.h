@@ -26,6 +26,7 @@ struct OptimizeOptions {
   std::size_t max_fold_bytes = std::size_t{64} << 20;
   std::size_t fold_limit = SIZE_MAX;        // no result of a folded node may be larger (pass fold_constants)
   bool keep_dequantization = false;         // DequantizeLinear of a constant is not folded (pass fold_constants)
+  bool fold_half_weights = false;           // nor is a Cast of weights of float16 to float, without this
   bool approximate_gelu = false;            // Gelu may become its tanh form (pass approximate_gelu)
   bool clean_quantization = false;          // pairs that only round may go (pass eliminate_quantization)
   std::int64_t block_product_accuracy = 4;  // accuracy_level of MatMulNBits (pass fuse_block_quantized_product)

@@ -327,6 +327,7 @@ Graph BuildGraph(Environment& environment, const Model& model, const SessionOpti
   auto before_claims = optimize;  // providers may take quantized weights as they are
   if (shows_graphs) {
     before_claims.keep_dequantization = true;
+    before_claims.fold_half_weights = true;  // they may want weights to be constants of the product's type
     // As in ONNX Runtime, they see how shapes are computed. What they do not take is folded later.
     before_claims.disabled_passes.insert(before_claims.disabled_passes.end(), {"fold_shapes", "merge_views"});
   }
@@ -359,7 +360,8 @@ Graph BuildGraph(Environment& environment, const Model& model, const SessionOpti
   ops::Upgrade(graph, registry);
   if (optimizes) optimizer::Optimize(graph, optimizer::Stage::kAfterUpgrade, registry, optimize);
   if (save && newest) SaveGraph(graph, model, true, registry, options);
-  if (!Compiles(options)) optimizer::ReadHalfWeights(graph, registry);  // else when the compiled model is built
+  // What is compiled reads them when it is built again.
+  if (!Compiles(options)) optimizer::ReadHalfWeights(graph, registry, providers::kCpuName);
   planner::AssignRest(graph, registry, set, !CpuFallbackDisabled(options));
   planner::PlaceCopies(graph, set);
   set.model = nullptr;

@@ -61,6 +61,8 @@ std::optional<std::vector<Segment>> CutAlike(const std::vector<Dim>& a, const st
   return segments;
 }
 
+constexpr std::size_t kExpandedRank = 4;  // of a mask whose last axis is repeated for the keys
+
 // A mask in float, in which numbers beyond half precision can be written. (double stays.)
 ValueId Widened(Rewrite& rewrite, ValueId mask) {
   const DType dtype = rewrite.graph().value(mask).type.dtype;
@@ -112,6 +114,12 @@ std::optional<MaskAlignment> AlignMask(const Graph& graph, const ScoreStep& step
     if (queries) alignment.expand = FindRunTimeShape(graph, queries->source(), target);
     if (!alignment.expand) return std::nullopt;
   }
+  // What is reshaped has the axes that broadcasting adds in front only where an Expand has put them there.
+  if (!alignment.expand) {
+    const std::size_t rank = std::max<std::size_t>(type.rank(), step.keys != kNoValue || step.own_keys ? kExpandedRank : 0);
+    if (rank < expanded.size()) expanded.erase(expanded.begin(), expanded.end() - static_cast<std::ptrdiff_t>(rank));
+    if (rank > expanded.size()) expanded.insert(expanded.begin(), rank - expanded.size(), Dim(1));
+  }
   alignment.reshape = FindReshaping(expanded, result, false);
   if (alignment.reshape) return alignment;
   // Before the views that the graph puts the mask through, its axes may be where they are wanted.
@@ -159,7 +167,8 @@ BuiltMask BuildMask(Rewrite& rewrite, const Scores& scores, const std::vector<Ma
     const MaskAlignment& alignment = alignments[i];
     if (alignment.source != kNoValue) operand = alignment.source;
     if (const ValueId keys = scores.steps[i].keys; keys != kNoValue) {
-      const ValueId shape = rewrite.Add("Concat", {rewrite.Ints({1, 1, 1}), keys}, {{"axis", std::int64_t{0}}});
+      const ValueId shape = rewrite.Add("Concat", {rewrite.Ints(std::vector<std::int64_t>(kExpandedRank - 1, 1)), keys},
+                                        {{"axis", std::int64_t{0}}});
       operand = rewrite.Add("Expand", {operand, shape});
     }
     if (alignment.expand) operand = rewrite.Add("Expand", {operand, alignment.expand->Build(rewrite)});

@@ -46,7 +46,7 @@ class Formula {
     std::vector<Pair> operands;
     for (const ValueId input : node.inputs) {
       const auto operand = Follow(input, depth + 1);
-      if (!operand) return std::nullopt;
+      if (!operand || (operand->mask != kNoValue && !HasRankOf(node.outputs[0], input))) return std::nullopt;
       operands.push_back(*operand);
     }
     return Combine(node, operands);
@@ -74,8 +74,16 @@ class Formula {
       return constant->count() > 1 && std::all_of(elements.begin(), elements.end(), [](bool each) { return each; });
     }
     const Node* compares = ProducerOf(graph_, value, "GreaterOrEqual");
-    return compares != nullptr && ScalarOf(graph_, compares->inputs[1]) == 0.0 &&
-           PositionFactors(graph_, compares->inputs[0]).has_value();
+    if (compares == nullptr || ScalarOf(graph_, compares->inputs[1]) != 0.0) return false;
+    const auto factors = PositionFactors(graph_, compares->inputs[0]);
+    return factors && std::all_of(factors->begin(), factors->end(),
+                                  [](const Dim& each) { return each.known() && each.number() >= 0; });
+  }
+
+  // Beside an operand of higher rank the first axis of a mask is not the batch.
+  bool HasRankOf(ValueId value, ValueId operand) const {
+    const Type &a = TypeOf(value), &b = TypeOf(operand);
+    return a.has_rank && b.has_rank && a.rank() == b.rank();
   }
 
   // A value [batch, key].
@@ -130,6 +138,7 @@ class Formula {
     const Type &from = TypeOf(node.inputs[0]), &to = TypeOf(node.outputs[0]);
     if (!from.has_rank || !to.has_rank || to.rank() > kMostAxes) return false;
     if (from.rank() == 0) return true;
+    if (Is(node, "Expand") && from.rank() != to.rank()) return false;  // axes are added in front
     return from.rank() >= 2 && to.rank() >= 2 && SameDim(from.dims.back(), to.dims.back()) &&
            SameDim(from.dims[0], to.dims[0]);
   }

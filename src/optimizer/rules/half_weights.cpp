@@ -16,24 +16,25 @@ bool TakesHalves(const ops::OpDef& op, std::size_t input) {
   return op.name == "EmbedLayerNormalization" && input >= 2 && input <= 4;
 }
 
-bool WidensLargeConstant(const Graph& graph, const Node& node) {
-  if (node.op_type != "Cast" || !node.domain.empty() || node.outputs.size() != 1) return false;
+// Nobody's yet, or the provider's with this name.
+bool IsOf(const Node& node, std::string_view provider) { return node.provider.empty() || node.provider == provider; }
+
+bool WidensLargeConstant(const Graph& graph, const Node& node, std::string_view provider) {
+  if (node.op_type != "Cast" || !node.domain.empty() || !IsOf(node, provider) || node.outputs.size() != 1) return false;
   const Tensor* constant = graph.value(node.inputs[0]).constant();
   const ValueInfo& wide = graph.value(node.outputs[0]);
   return constant != nullptr && constant->dtype() == DType::kFloat16 && constant->count() >= kFewest &&
          constant->shape().rank() >= 2 && wide.type.is_tensor() && wide.type.dtype == DType::kFloat && !wide.is_output;
 }
 
-}  // namespace
-
-bool WidensWeights(const Graph& graph, const Node& node, const ops::Registry& registry) {
-  if (!WidensLargeConstant(graph, node)) return false;
+bool WidensWeightsOf(const Graph& graph, const Node& node, const ops::Registry& registry, std::string_view provider) {
+  if (!WidensLargeConstant(graph, node, provider)) return false;
   const ValueId wide = node.outputs[0];
   const std::vector<NodeId>& readers = graph.value(wide).consumers;
   return !readers.empty() && std::all_of(readers.begin(), readers.end(), [&](NodeId id) {
     const Node& reader = graph.node(id);
     const ops::OpDef* op = registry.Find(reader.domain, reader.op_type, reader.since_version);
-    if (op == nullptr || reader.provider != node.provider) return false;
+    if (op == nullptr || !IsOf(reader, provider)) return false;
     std::size_t reads = 0;
     for (std::size_t i = 0; i < reader.inputs.size(); ++i) {
       if (reader.inputs[i] != wide) continue;
@@ -44,11 +45,17 @@ bool WidensWeights(const Graph& graph, const Node& node, const ops::Registry& re
   });
 }
 
-void ReadHalfWeights(Graph& graph, const ops::Registry& registry) {
+}  // namespace
+
+bool WidensWeights(const Graph& graph, const Node& node, const ops::Registry& registry) {
+  return WidensWeightsOf(graph, node, registry, "");
+}
+
+void ReadHalfWeights(Graph& graph, const ops::Registry& registry, std::string_view cpu) {
   std::vector<NodeId> casts;
   for (const NodeId id : graph.order) {
-    for (Graph* body : graph.node(id).Subgraphs()) ReadHalfWeights(*body, registry);
-    if (WidensWeights(graph, graph.node(id), registry)) casts.push_back(id);
+    for (Graph* body : graph.node(id).Subgraphs()) ReadHalfWeights(*body, registry, cpu);
+    if (WidensWeightsOf(graph, graph.node(id), registry, cpu)) casts.push_back(id);
   }
   for (const NodeId id : casts) {
     const ValueId half = graph.node(id).inputs[0], wide = graph.node(id).outputs[0];

@@ -6,6 +6,8 @@
 // memory of the file, all at once.
 #pragma once
 
+#include <string_view>
+
 #include "ir/graph.h"
 #include "ops/registry.h"
 
@@ -14,8 +16,8 @@ namespace sardonyx::optimizer {
 // Whether `node` is a Cast of such a constant to float, and all that read it take float16 in its place.
 bool WidensWeights(const Graph& graph, const Node& node, const ops::Registry& registry);
 
-// Takes these Casts away, in bodies, too. What is left are nodes with inputs of two types, which no file may say: to be
-// called when the graph is complete.
-void ReadHalfWeights(Graph& graph, const ops::Registry& registry);
+// Takes these Casts away, in bodies, too, where neither they nor their readers are another provider's than `cpu`. What
+// is left are nodes with inputs of two types, which no file may say: to be called when the graph is complete.
+void ReadHalfWeights(Graph& graph, const ops::Registry& registry, std::string_view cpu);
 
 }  // namespace sardonyx::optimizer

@@ -27,6 +27,7 @@ struct PassContext {
   std::size_t max_fold_bytes = std::size_t{64} << 20;
   std::size_t fold_limit = SIZE_MAX;  // no folded value may be larger than this, whatever its inputs
   bool keep_dequantization = false;   // DequantizeLinear of a constant is not folded
+  bool fold_half_weights = false;     // a Cast of weights of float16 is folded, although products read them as they are
   Parallel* parallel = nullptr;       // for folding
   // Transpositions of constants of at least this size that only matrix products read are left to fuse_matmul_transpose:
   // the product packs the constant where it lies, so no second copy is made of an embedding that is also the last

@@ -67,13 +67,13 @@ class Counting {
     }
     if (op == "Cast" || op == "Identity") return Of(node.inputs[0], depth + 1);
     if (op == "Slice") return BeginsAtZero(node) ? Of(node.inputs[0], depth + 1) : std::nullopt;
-    if (op == "Expand") return Widened(Of(node.inputs[0], depth + 1), dims.size());
+    if (op == "Expand") return Widened(node.inputs[0], dims, depth);
     if (op == "Reshape" || op == "Unsqueeze" || op == "Squeeze" || op == "Flatten")
       return Moved(Of(node.inputs[0], depth + 1), DimsOf(node.inputs[0]), dims);
-    if (op == "Add") return Sum(Of(node.inputs[0], depth + 1), Of(node.inputs[1], depth + 1), dims.size());
+    if (op == "Add") return Sum(Widened(node.inputs[0], dims, depth), Widened(node.inputs[1], dims, depth));
     if (op == "Mul") {
       for (const std::size_t i : {0u, 1u})
-        if (const auto size = SizeOf(node.inputs[1 - i])) return Product(node.inputs[i], *size, dims.size(), depth);
+        if (const auto size = SizeOf(node.inputs[1 - i])) return Product(Widened(node.inputs[i], dims, depth), *size);
     }
     return std::nullopt;
   }
@@ -91,15 +91,22 @@ class Counting {
 
   // The number in a tensor of one element.
   std::optional<Dim> SizeOf(ValueId value) const {
-    if (const auto number = ScalarOf(graph_, value)) return Dim(static_cast<std::int64_t>(*number));
+    if (const auto numbers = IntsOf(graph_, value))
+      return numbers->size() == 1 ? std::optional(Dim(numbers->front())) : std::nullopt;
     const auto& data = graph_.value(value).shape_data;
     if (!data || data->size() != 1 || data->front().unknown()) return std::nullopt;
     return data->front();
   }
 
-  static Factors Widened(Factors factors, std::size_t rank) {
-    if (!factors || factors->size() > rank) return std::nullopt;
-    factors->insert(factors->begin(), rank - factors->size(), Dim(0));
+  // Broadcast to `dims`. An axis whose places count must be there already: one that is repeated counts no places, and
+  // of sizes with two names one may be 1.
+  Factors Widened(ValueId value, const std::vector<Dim>& dims, int depth) const {
+    Factors factors = Of(value, depth + 1);
+    if (!factors || factors->size() > dims.size()) return std::nullopt;
+    const std::size_t added = dims.size() - factors->size();
+    for (std::size_t i = 0; i < factors->size(); ++i)
+      if (!SameDim((*factors)[i], Dim(0)) && !SameDim(DimsOf(value)[i], dims[added + i])) return std::nullopt;
+    factors->insert(factors->begin(), added, Dim(0));
     return factors;
   }
 
@@ -121,16 +128,13 @@ class Counting {
     return at == from.size() ? Factors(moved) : std::nullopt;
   }
 
-  static Factors Sum(Factors a, Factors b, std::size_t rank) {
-    a = Widened(std::move(a), rank);
-    b = Widened(std::move(b), rank);
+  static Factors Sum(Factors a, const Factors& b) {
     if (!a || !b) return std::nullopt;
-    for (std::size_t i = 0; i < rank; ++i) (*a)[i] = (*a)[i] + (*b)[i];
+    for (std::size_t i = 0; i < a->size(); ++i) (*a)[i] = (*a)[i] + (*b)[i];
     return a;
   }
 
-  Factors Product(ValueId value, const Dim& size, std::size_t rank, int depth) const {
-    Factors factors = Widened(Of(value, depth + 1), rank);
+  static Factors Product(Factors factors, const Dim& size) {
     if (!factors) return std::nullopt;
     for (Dim& factor : *factors) factor = factor * size;
     return factors;
@@ -149,8 +153,11 @@ bool FollowsFactors(const Tensor& constant, std::int64_t from, std::int64_t step
                     const std::vector<std::int64_t>& factors) {
   std::vector<std::int64_t> place(shape.size(), 0);
   for (std::int64_t i = from; i < constant.count(); i += step) {
-    std::int64_t wanted = 0;
-    for (std::size_t axis = 0; axis < shape.size(); ++axis) wanted += factors[axis] * place[axis];
+    std::int64_t wanted = 0, product = 0;
+    for (std::size_t axis = 0; axis < shape.size(); ++axis)
+      if (__builtin_mul_overflow(factors[axis], place[axis], &product) ||
+          __builtin_add_overflow(wanted, product, &wanted))
+        return false;
     if (ElementAt(constant, i) != wanted) return false;
     for (std::size_t axis = shape.size(); axis-- > 0;) {
       if (++place[axis] < shape[axis]) break;

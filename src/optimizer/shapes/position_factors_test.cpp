@@ -47,6 +47,12 @@ TEST(PositionFactors, NotOfOthers) {
   EXPECT_EQ(Factors("y = Identity(c)", "int64[4] c = {0, 1, 2, 4}"), "none");
   EXPECT_EQ(Factors("y = Identity(c)", "int64[4] c = {1, 2, 3, 4}"), "none");
   EXPECT_EQ(Factors("r = Range(zero, s, one) m = Mul(r, given) y = Identity(m)"), "none");
+  // A size with another name may be 1, so that every place has the number of the first.
+  EXPECT_EQ(Factors("r = Range(zero, given, one) y = Expand(r, shape)"), "none");
+  EXPECT_EQ(Factors("r = Range(zero, given, one) k = Range(zero, s, one) y = Add(r, k)"), "none");
+  EXPECT_EQ(Factors("r = Range(zero, given, one) m = Mul(r, all) y = Identity(m)", "int64[4] all = {1, 1, 1, 1}"),
+            "none");
+  EXPECT_EQ(Factors("y = Identity(c)", "int64[3] c = {0, 4611686018427387904, 1}"), "none");
   EXPECT_EQ(Factors("y = Slice(c, ones, ends)", "int64[4] c = {0, 1, 2, 3}, int64[1] ones = {1}, int64[1] ends = {3}"),
             "none");
 }

@@ -115,7 +115,7 @@ class Folder {
       return output == kNoValue || graph_.value(output).is_output || graph_.UseCount(output) == 0;
     });
     if (only_for_user) return context_.No(graph_, node.id, "only the user reads its result, which keeps its node");
-    if (IsLeftToProducts(node) || WidensWeights(graph_, node, context_.registry))
+    if (IsLeftToProducts(node) || (!context_.fold_half_weights && WidensWeights(graph_, node, context_.registry)))
       return context_.No(graph_, node.id, "the product that reads it packs the constant itself");
     if (const std::size_t bytes = KnownBytes(node); bytes > context_.fold_limit)
       return context_.No(graph_, node.id, "its results have ", bytes, " bytes, the limit is ", context_.fold_limit);

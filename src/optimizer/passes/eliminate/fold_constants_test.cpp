@@ -82,6 +82,22 @@ TEST(FoldConstants, KeepsDequantizationOnDemand) {
   }
 }
 
+TEST(FoldConstants, LeavesLargeHalfWeightsToProductsUnlessProvidersChoose) {
+  const ops::Registry registry;
+  for (const bool fold : {false, true}) {
+    Graph graph = PreparedGraph(
+        "g (float[n,256] x) => (float[n,256] y) { s = Constant<value_ints = [256, 256]>()\n"
+        " w = ConstantOfShape<value = float16[1] {1.5}>(s)\n f = Cast<to = 1>(w)\n y = MatMul(x, f) }",
+        registry);
+    PassContext context{registry};
+    context.fold_half_weights = fold;
+    RunVerified(kFoldConstants, graph, context);
+    const bool left = std::any_of(graph.order.begin(), graph.order.end(),
+                                  [&](NodeId id) { return graph.node(id).op_type == "Cast"; });
+    EXPECT_EQ(left, !fold) << ToText(graph);
+  }
+}
+
 TEST(FoldConstants, CastLikeNeedsTheOtherTypeOnly) {
   const ops::Registry registry;
   Graph graph = PreparedGraph(

@@ -106,6 +106,11 @@ TEST(ExchangePasses, FindTheMaskInIndicesThatCountPlaces) {
   std::string shifted = GatheredText("k4");  // the key behind: no mask of padding
   shifted.replace(shifted.find("sr = Range(zero, sn, next)"), 26, "z = Range(zero, sn, next) sr = Neg(z)");
   EXPECT_EQ(mask(shifted), "none");
+  std::string hidden = GatheredText("k4");  // rows behind the first see nothing
+  hidden.replace(hidden.find("all = GreaterOrEqual(q4, zero)"), 30,
+                 "n4 = Mul(q4, less) all = GreaterOrEqual(n4, zero)");
+  hidden.replace(hidden.find("<int64 zero"), 1, "<int64 less = {-1}, ");
+  EXPECT_EQ(mask(hidden), "none");
   Graph before = GraphOf(GatheredText("k4"), registry);
   ops::Upgrade(before, registry);
   Tensor ones(DType::kInt64, Shape{2, 3}), x(DType::kFloat, Shape{2, 3, 4});
@@ -115,6 +120,24 @@ TEST(ExchangePasses, FindTheMaskInIndicesThatCountPlaces) {
     options.exchange.padding = form;
     const Graph after = Made(GatheredText("k4"), options, registry);
     testing::ExpectSameValues(after, before, registry, {Value(x), Value(ones)});
+  }
+}
+
+// A mask [row, key] with as many rows as there are sequences.
+TEST(ExchangePasses, DoNotTakeRowsForSequences) {
+  const ops::Registry registry;
+  OptimizeOptions options = Usual();
+  options.exchange.padding = PaddingForm::kMask;
+  for (const std::string with : {"all = And(f, every)", "all = Expand(f, four)"}) {
+    std::string text = AttentionText("f = Cast<to = 9>(ones) " + with + " m = Where(all, none, low) s = Add(t, m)");
+    text.replace(text.find('<'), 1,
+                 "<float none = {0}, bool[3,1,1,3] every = {1,1,1,1,1,1,1,1,1}, int64[4] four = {3, 1, 3, 3}, ");
+    const std::string open = "g (float[b,s,4] x, int64[b,s] ones) => (float[b,s,4] y)";
+    text.replace(text.find(open), open.size(), "g (float[3,3,4] x, int64[3,3] ones) => (float[3,3,4] y)");
+    const Graph graph = Made(text, options, registry);
+    const Node& node = graph.node(graph.order.back());
+    EXPECT_EQ(node.op_type, "Attention") << Operators(graph);
+    EXPECT_TRUE(node.inputs.size() < 4 || node.inputs[3] == kNoValue) << with;
   }
 }
 

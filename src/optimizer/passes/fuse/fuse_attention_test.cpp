@@ -336,6 +336,38 @@ TEST(FuseAttention, TakesGroupsOfHeadsWithAnAxisOfTheirOwn) {
   EXPECT_NE(rows.find("Softmax"), std::string::npos) << rows;
 }
 
+// A mask with fewer axes than the scores is put where theirs are as it is, without the axes that broadcasting adds.
+TEST(FuseAttention, TakesMasksOfFewerAxes) {
+  const auto graph = [](const std::string& mask, bool one_head) {
+    const std::string q = one_head ? "float[b,s,3]" : "float[b,2,3,s,3]";
+    const std::string k = one_head ? "float[b,3,t]" : "float[b,2,1,3,t]";
+    const std::string v = one_head ? "float[b,t,3]" : "float[b,2,1,t,3]";
+    return "g (" + q + " q, " + k + " k, " + v + " v, " + mask + " m) => (" + q +
+           " y) { a = MatMul(q, k) e = Add(a, m) p = Softmax(e) y = MatMul(p, v) }";
+  };
+  const auto fused = [&](const std::string& type, const std::vector<std::int64_t>& sizes, bool one_head) {
+    const Shape mask{std::span<const std::int64_t>(sizes)};
+    const std::vector<std::vector<Shape>> runs =
+        one_head
+            ? std::vector<std::vector<Shape>>{{Shape{2, 5, 3}, Shape{2, 3, 7}, Shape{2, 7, 3}, mask}}
+            : std::vector<std::vector<Shape>>{{Shape{2, 2, 3, 5, 3}, Shape{2, 2, 1, 3, 7}, Shape{2, 2, 1, 7, 3}, mask}};
+    return Fused(graph(type, one_head), runs);
+  };
+  for (const bool one_head : {false, true})
+    for (const std::string keys : {"t", "m"}) {
+      const std::string two = fused("float[s," + keys + "]", {5, 7}, one_head);
+      const std::string three = fused("float[1,s," + keys + "]", {1, 5, 7}, one_head);
+      if (!one_head || keys == "t") {
+        EXPECT_NE(two.find("Attention"), std::string::npos) << two;
+        EXPECT_NE(three.find("Attention"), std::string::npos) << three;
+      }
+      fused("float[" + keys + "]", {7}, one_head);
+      if (one_head) continue;
+      fused("float[1,1,s," + keys + "]", {1, 1, 5, 7}, one_head);
+      fused("float[2,3,s," + keys + "]", {2, 3, 5, 7}, one_head);
+    }
+}
+
 // As torch writes GPT-OSS: a column of numbers that are learned for each head joins the scores, and its probabilities
 // are cut off.
 std::string WithSinks(const std::string& scores, const std::string& inputs = ", float[b,1,s,t] m, float[2] sinks") {
