@@ -76,7 +76,8 @@ class Rewriter {
   ValueId Number(double number) {
     const DType dtype = graph_.value(graph_.node(match_.root()).outputs[0]).type.dtype;
     Tensor tensor(dtype, Shape{});
-    VisitDType<float, double, Half, BFloat16, std::int32_t, std::int64_t>(dtype, [&]<typename T>() {
+    VisitDType<float, double, Half, BFloat16, std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t,
+               std::uint16_t, std::uint32_t, std::uint64_t>(dtype, [&]<typename T>() {
       if constexpr (std::is_arithmetic_v<T>) {
         *tensor.data<T>() = static_cast<T>(number);
       } else {

@@ -40,7 +40,8 @@ ValueId Rewrite::Ints(const std::vector<std::int64_t>& elements) {
 
 ValueId Rewrite::Scalar(DType dtype, double value) {
   Tensor tensor(dtype, Shape{});
-  VisitDType<float, double, Half, BFloat16, std::int32_t, std::int64_t>(dtype, [&]<typename T>() {
+  VisitDType<float, double, Half, BFloat16, std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t,
+             std::uint16_t, std::uint32_t, std::uint64_t>(dtype, [&]<typename T>() {
     if constexpr (std::is_arithmetic_v<T>) {
       *tensor.data<T>() = static_cast<T>(value);
     } else {

@@ -69,7 +69,12 @@ class QuantizationMover {
     return given == kNoValue || ScalarOf(graph_, given) == 0.0;
   }
   void SetPadElement(NodeId id, const Quantization& q) {
-    if (PadsConstants(graph_.node(id))) graph_.SetInput(id, 2, ZeroOrConstant(graph_, q));
+    const Node& node = graph_.node(id);
+    if (PadsConstants(node)) {
+      graph_.SetInput(id, 2, ZeroOrConstant(graph_, q));
+    } else if (node.op_type == "Pad" && node.inputs.size() > 2 && node.inputs[2] != kNoValue) {
+      graph_.SetInput(id, 2, kNoValue);  // nothing reads it, and it has the type of the data before
+    }
   }
 
   bool AreEqual(const std::vector<QuantizedValue>& all) const {

@@ -31,8 +31,8 @@ constexpr const char* kOut = " y = QuantizeLinear(m, s, z)";
 TEST(MoveQuantization, MoversBetweenEqualParametersRunOnIntegers) {
   for (const char* mover :
        {"Transpose<perm = [2, 0, 1]>(xd)", "Slice(xd, first, two, first)", "Gather<axis = 1>(xd, picked)",
-        "Expand(xd, wide)", "Pad(xd, pads)", "Pad<mode = \"edge\">(xd, pads)", "Tile(xd, repeats)",
-        "Resize(xd, , scales)", "MaxPool<kernel_shape = [2]>(xd)", "Identity(xd)"}) {
+        "Expand(xd, wide)", "Pad(xd, pads)", "Pad<mode = \"edge\">(xd, pads)", "Pad<mode = \"edge\">(xd, pads, one)",
+        "Tile(xd, repeats)", "Resize(xd, , scales)", "MaxPool<kernel_shape = [2]>(xd)", "Identity(xd)"}) {
     const PassedGraph g = Moved(std::string(kIn) + "m = " + mover + kOut);
     const std::string op = std::string(mover).substr(0, std::string(mover).find_first_of("<("));
     EXPECT_EQ(g.Operators(), "QuantizeLinear " + op) << g.Text();
