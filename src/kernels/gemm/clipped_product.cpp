@@ -22,7 +22,7 @@ constexpr int64_t kSerialWork = int64_t{1} << 20;
 constexpr int64_t kMostThreads = 63;
 constexpr int64_t kRemainderShare = 4;      // one in so many groups may have a remainder
 constexpr int64_t kMergedShare = 16;        // ... where groups are merged, which saves less
-constexpr int64_t kFewestMergedPanels = 8;  // which repay the reading of windows
+constexpr int64_t kFewestMergedPanels = 8;  // fewer save less than clipping the rows costs
 constexpr int64_t kSampledRows = 2;
 
 int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }

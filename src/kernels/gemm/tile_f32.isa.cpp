@@ -25,7 +25,8 @@ bool StartsFromBias(const TileF32Args& t) { return t.alpha == 1 && t.taps * t.k 
 
 // Asks for the lines that the tile will write, and for those that it adds to them. In a wide C they lie far apart, so
 // that the CPU would not fetch them by itself: the stores of a tile, and with them the next tile, would wait for
-// memory. Where rows begin anywhere in a line, they end in another one, which short sums would not repay.
+// memory. A row that does not begin at the start of a line ends in a further one; that is fetched, too,
+// unless the sums are so short that it would take longer than it saves.
 constexpr ptrdiff_t kLineFloats = 16;
 
 template <int R>
