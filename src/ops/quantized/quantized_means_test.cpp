@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "ops/quantized/quantized_test.h"
 
@@ -50,6 +51,25 @@ TEST(QLinearMeans, ReduceAnyAxes) {
       CheckMean<std::uint8_t>(Shape{1, 3, 1100}, axes, keeps);
     }
   }
+}
+
+TEST(QLinearMeans, OfNothingAreWhatQuantizeLinearMakesOfNaN) {
+  const Tensor x(DType::kUInt8, Shape{2, 3, 0, 4});
+  const Tensor nan = Tensor::Scalar(std::numeric_limits<float>::quiet_NaN());
+  Tensor zero(DType::kUInt8, Shape{});
+  *zero.data<std::uint8_t>() = 9;
+  const auto expected = testing::EvaluateOp({.op = "QuantizeLinear",
+                                             .version = 21,
+                                             .inputs = {nan, Tensor::Scalar(0.1f), zero},
+                                             .attributes = {},
+                                             .domain = ""});
+  const std::uint8_t want = Elements<std::uint8_t>(expected[0])[0];
+  const auto mean = Compute8("QLinearReduceMean", Inputs<std::uint8_t>({{x, 0.1f, 2}}, 0.1f, 9),
+                             {{"axes", std::vector<std::int64_t>{2}}, {"keepdims", std::int64_t{0}}});
+  EXPECT_EQ(mean[0].tensor().shape(), (Shape{2, 3, 4}));
+  EXPECT_EQ(Elements<std::uint8_t>(mean[0]), std::vector<std::uint8_t>(24, want));
+  const auto pool = Compute8("QLinearGlobalAveragePool", Inputs<std::uint8_t>({{x, 0.1f, 2}}, 0.1f, 9));
+  EXPECT_EQ(Elements<std::uint8_t>(pool[0]), std::vector<std::uint8_t>(6, want));
 }
 
 TEST(QLinearMeans, PoolEitherLayout) {

@@ -84,6 +84,7 @@ class MeanRunner {
  private:
   // The mean over the result's scale. Halves are exact where the scales allow it; a pool has ONNX Runtime's factor.
   float Quotient(double sum) const {
+    if (plan_.reduced_total == 0) return std::numeric_limits<float>::quiet_NaN();  // as the mean of floats
     if (pools_) return static_cast<float>(sum) * factor_;
     return static_cast<float>(sum / static_cast<double>(plan_.reduced_total) * ratio_);
   }
@@ -105,7 +106,6 @@ void RunMean(KernelContext& c) {
       state.pools ? SpatialAxes(x.rank(), state.channels_last) : std::vector<std::int64_t>();
   const std::vector<std::int64_t>& axes = state.pools ? spatial : state.axes;
   const ReducePlan plan = MakeReducePlan(x.shape, MarkAxes(axes, x.rank(), axes.empty()));
-  if (x.count == 0) Fail(Code::kInvalidArgument, "expected elements for every mean, found shape ", ToText(x.shape));
   const MeanRunner runner(c, plan, state.pools);
   const std::int64_t blocks = (plan.inner + kColumns - 1) / kColumns;
   const std::int64_t work = plan.reduced_total * std::min(plan.inner, kColumns);

@@ -116,16 +116,17 @@ std::optional<MaskAlignment> AlignMask(const Graph& graph, const ScoreStep& step
   }
   // What is reshaped has the axes that broadcasting adds in front only where an Expand has put them there.
   if (!alignment.expand) {
-    const std::size_t rank = std::max<std::size_t>(type.rank(), step.keys != kNoValue || step.own_keys ? kExpandedRank : 0);
+    const std::size_t rank =
+        std::max<std::size_t>(type.rank(), step.keys != kNoValue || step.own_keys ? kExpandedRank : 0);
     if (rank < expanded.size()) expanded.erase(expanded.begin(), expanded.end() - static_cast<std::ptrdiff_t>(rank));
     if (rank > expanded.size()) expanded.insert(expanded.begin(), rank - expanded.size(), Dim(1));
   }
-  alignment.reshape = FindReshaping(expanded, result, false);
+  alignment.reshape = FindReshaping(expanded, result, std::nullopt);
   if (alignment.reshape) return alignment;
   // Before the views that the graph puts the mask through, its axes may be where they are wanted.
   const auto view = AxisView::Trace(graph, step.operand);
   if (view && !alignment.expand && view->source() != step.operand && view->MovesNothing()) {
-    alignment.reshape = FindReshaping(graph.value(view->source()).type.dims, result, false);
+    alignment.reshape = FindReshaping(graph.value(view->source()).type.dims, result, std::nullopt);
     alignment.source = view->source();
     if (alignment.reshape) return alignment;
     alignment.source = kNoValue;

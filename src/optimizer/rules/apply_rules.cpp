@@ -75,16 +75,12 @@ class Rewriter {
   // A constant of the root's element type.
   ValueId Number(double number) {
     const DType dtype = graph_.value(graph_.node(match_.root()).outputs[0]).type.dtype;
-    Tensor tensor(dtype, Shape{});
-    VisitDType<float, double, Half, BFloat16, std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t,
-               std::uint16_t, std::uint32_t, std::uint64_t>(dtype, [&]<typename T>() {
-      if constexpr (std::is_arithmetic_v<T>) {
-        *tensor.data<T>() = static_cast<T>(number);
-      } else {
-        *tensor.data<T>() = T(static_cast<float>(number));
-      }
-    });
-    constants_.push_back(graph_.AddConstant("constant", std::move(tensor)));
+    std::optional<Tensor> tensor = ScalarTensor(dtype, number);
+    if (!tensor) {
+      missing_ = "there is no constant " + std::to_string(number) + " of type " + std::string(Name(dtype));
+      return kNoValue;
+    }
+    constants_.push_back(graph_.AddConstant("constant", std::move(*tensor)));
     return constants_.back();
   }
 
@@ -162,7 +158,7 @@ class Rewriter {
     const Type& b = graph_.value(new_output).type;
     if (!fresh && b.is_none()) return true;  // nothing is known of it, be it handed on or not
     if (a.kind != b.kind || a.dtype != b.dtype) return false;
-    if (!a.has_rank || !b.has_rank) return true;
+    if (!a.has_rank || !b.has_rank) return !match_.numbers_have_axes_;
     if (a.rank() != b.rank()) return false;
     for (std::size_t i = 0; i < a.rank(); ++i)
       if (a.dims[i].known() && b.dims[i].known() && a.dims[i].number() != b.dims[i].number()) return false;

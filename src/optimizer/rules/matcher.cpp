@@ -148,6 +148,7 @@ bool Matcher::No(const Parts&... parts) {
 bool Matcher::Try(NodeId node) {
   match_.GoBack({0, 0, 0});
   match_.constants_.clear();
+  match_.numbers_have_axes_ = false;
   match_.root_ = node;
   furthest_ = steps_ = 0;
   rejected_ = false;
@@ -167,6 +168,7 @@ bool Matcher::Meet(const Goal* goal) {
       if (goal->value == kNoValue || !IsNumber(term.number, goal->value))
         return No("'", goal->value == kNoValue ? "" : graph_.value(goal->value).name, "' is not the constant ",
                   term.number);
+      match_.numbers_have_axes_ |= graph_.value(goal->value).type.rank() > 0;
       return Meet(goal->next);
     case Term::Kind::kCapture:
       return MeetCapture(*goal);
@@ -373,6 +375,7 @@ bool Matcher::Accept() {
   if (rule_.rule->when(match_)) return true;
   match_.GoBack(mark);
   match_.constants_.clear();
+  match_.numbers_have_axes_ = false;
   if (!rejected_ || reason_.empty()) reason_ = match_.reason_;  // of several ways the first one's
   rejected_ = true;
   furthest_ = std::max(furthest_, rule_.rule->match.nodes);

@@ -39,16 +39,9 @@ ValueId Rewrite::Ints(const std::vector<std::int64_t>& elements) {
 }
 
 ValueId Rewrite::Scalar(DType dtype, double value) {
-  Tensor tensor(dtype, Shape{});
-  VisitDType<float, double, Half, BFloat16, std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t,
-             std::uint16_t, std::uint32_t, std::uint64_t>(dtype, [&]<typename T>() {
-    if constexpr (std::is_arithmetic_v<T>) {
-      *tensor.data<T>() = static_cast<T>(value);
-    } else {
-      *tensor.data<T>() = T(static_cast<float>(value));
-    }
-  });
-  return graph_.AddConstant("constant", std::move(tensor));
+  std::optional<Tensor> tensor = ScalarTensor(dtype, value);
+  if (!tensor) Fail(Code::kFail, "expected a type of numbers for a constant, found ", Name(dtype));
+  return graph_.AddConstant("constant", std::move(*tensor));
 }
 
 void Rewrite::Replace(ValueId old, ValueId by) {
@@ -200,6 +193,20 @@ const Node* ProducerOf(const Graph& graph, ValueId value, std::string_view op_ty
 NodeId SoleReader(const Graph& graph, ValueId value) {
   const ValueInfo& info = graph.value(value);
   return info.is_output || info.consumers.size() != 1 ? kNoNode : info.consumers[0];
+}
+
+std::optional<Tensor> ScalarTensor(DType dtype, double value) {
+  std::optional<Tensor> tensor;
+  VisitDType<float, double, Half, BFloat16, std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t,
+             std::uint16_t, std::uint32_t, std::uint64_t>(dtype, [&]<typename T>() {
+    tensor.emplace(dtype, Shape{});
+    if constexpr (std::is_arithmetic_v<T>) {
+      *tensor->data<T>() = static_cast<T>(value);
+    } else {
+      *tensor->data<T>() = T(static_cast<float>(value));
+    }
+  });
+  return tensor;
 }
 
 std::optional<double> ScalarOf(const Graph& graph, ValueId value) {

@@ -82,6 +82,8 @@ const Node* ProducerOf(const Graph& graph, ValueId value, std::string_view op_ty
 NodeId SoleReader(const Graph& graph, ValueId value);
 // The element of a numeric constant; nullopt unless it is a constant with one element.
 std::optional<double> ScalarOf(const Graph& graph, ValueId value);
+// A scalar of this type; nothing for types that are no numbers of 8 bits or more.
+std::optional<Tensor> ScalarTensor(DType dtype, double value);
 // The elements of a constant int64 tensor.
 std::optional<std::vector<std::int64_t>> IntsOf(const Graph& graph, ValueId value);
 

@@ -160,7 +160,8 @@ class Match {
   std::vector<std::pair<std::string_view, ValueId>> values_;  // the last one of a name counts
   std::vector<std::pair<std::string_view, AttributeValue>> attributes_;
   std::vector<Constant> constants_;
-  std::vector<NodeId> nodes_;  // the root first
+  std::vector<NodeId> nodes_;       // the root first
+  bool numbers_have_axes_ = false;  // a constant that was met as a number is no scalar, and may add axes to a result
   std::string reason_;
 };
 

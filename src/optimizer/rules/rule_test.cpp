@@ -107,6 +107,21 @@ TEST(Rule, AReplacementOfAnotherTypeIsTakenBack) {
   EXPECT_NE(Explained(kRule, text, "*").find("the replacement has another type"), std::string::npos);
 }
 
+// With x of rank 0, x + {1} has rank 1, but Softsign(x) has not.
+TEST(Rule, ANumberWithAxesNeedsKnownRanks) {
+  const auto quotient = [](const std::string& x, const std::string& one) {
+    return "g (" + x + " x) => (" + x + " y) <" + one + "> { size = Abs(x) sum = Add(one, size) y = Div(x, sum) }";
+  };
+  EXPECT_EQ(Fires(kSoftsign, quotient("float[]", "float one = {1}")), 1);
+  EXPECT_EQ(Fires(kSoftsign, quotient("float[]", "float[1] one = {1}")), 0);
+  EXPECT_EQ(Fires(kSoftsign, quotient("float[n]", "float[1] one = {1}")), 1);
+  EXPECT_EQ(Fires(kSoftsign,
+                  "g (float[] x) => (float[m,n] y) <float[1,1] one = {1}> { size = Abs(x) sum = Add(one, "
+                  "size) y = Div(x, sum) }"),
+            0)
+      << "the declared rank is the old result's";
+}
+
 constexpr Rule kHalfSum = {.name = "half of a sum", .match = "Mul(0.5, x, Add(1, Abs(x)))", .replace = "Relu(x)"};
 
 TEST(Rule, FindsTheFactorsOfAChainInAnyOrderAndAssociation) {

@@ -41,28 +41,30 @@ ValueId ScaledOperand(const Graph& graph, const Node& node, double* scale) {
 }  // namespace
 
 std::optional<std::vector<std::int64_t>> ReshapeTarget(const std::vector<Dim>& from, const std::vector<Dim>& to,
-                                                       bool open_beside_copies) {
+                                                       std::optional<std::size_t> authors_open) {
   std::vector<std::int64_t> target;
-  int open = 0, copies = 0;
+  std::optional<std::size_t> open;
+  bool copies = false;
   for (std::size_t i = 0; i < to.size(); ++i) {
     if (to[i].known() && to[i].number() != 0) {
       target.push_back(to[i].number());
     } else if (i < from.size() && SameDim(from[i], to[i])) {
       target.push_back(0);
-      ++copies;
+      copies = true;
     } else {
+      if (open) return std::nullopt;
       target.push_back(-1);
-      ++open;
+      open = i;
     }
   }
-  if (open > 1 || (open == 1 && copies > 0 && !open_beside_copies)) return std::nullopt;
+  if (open && copies && open != authors_open) return std::nullopt;
   return target;
 }
 
 std::optional<Reshaping> FindReshaping(const std::vector<Dim>& from, const std::vector<Dim>& to,
-                                       bool open_beside_copies) {
+                                       std::optional<std::size_t> authors_open) {
   Reshaping reshaping;
-  if (auto target = ReshapeTarget(from, to, open_beside_copies)) {
+  if (auto target = ReshapeTarget(from, to, authors_open)) {
     reshaping.target = std::move(*target);
     return reshaping;
   }
@@ -96,6 +98,19 @@ bool IsViewNode(const Node& node) {
   if (IsForeign(node) || !node.domain.empty() || node.outputs.size() != 1) return false;
   return node.op_type == "Reshape" || node.op_type == "Transpose" || node.op_type == "Squeeze" ||
          node.op_type == "Unsqueeze" || node.op_type == "Flatten";
+}
+
+std::optional<std::size_t> OpenAxis(const Graph& graph, const Node& node) {
+  if (!node.domain.empty() || node.op_type != "Reshape" || node.inputs.size() < 2) return std::nullopt;
+  if (const auto numbers = IntsOf(graph, node.inputs[1])) {
+    const auto at = std::find(numbers->begin(), numbers->end(), -1);
+    return at == numbers->end() ? std::nullopt : std::optional<std::size_t>(at - numbers->begin());
+  }
+  const auto& sizes = graph.value(node.inputs[1]).shape_data;
+  if (!sizes) return std::nullopt;
+  const auto at =
+      std::find_if(sizes->begin(), sizes->end(), [](const Dim& d) { return d.known() && d.number() == -1; });
+  return at == sizes->end() ? std::nullopt : std::optional<std::size_t>(at - sizes->begin());
 }
 
 bool TargetIsGiven(const Graph& graph, const Node& node) {
@@ -170,16 +185,6 @@ std::optional<AxisView> AxisView::Trace(const Graph& graph, ValueId value, const
   for (std::size_t i = 0; i < first; ++i) {
     if (tracing.scale != nullptr) *tracing.scale *= chain[i].scale;
     if (tracing.path != nullptr) tracing.path->push_back(chain[i].node);
-    const Node& node = graph.node(chain[i].node);
-    if (tracing.open == nullptr || node.op_type != "Reshape") continue;
-    if (node.inputs.size() < 2) continue;  // before opset 5 the shape is an attribute
-    const ValueInfo& target = graph.value(node.inputs[1]);
-    const auto numbers = IntsOf(graph, node.inputs[1]);
-    if (numbers) *tracing.open |= std::find(numbers->begin(), numbers->end(), -1) != numbers->end();
-    if (!numbers && target.shape_data) {
-      *tracing.open |= std::any_of(target.shape_data->begin(), target.shape_data->end(),
-                                   [](const Dim& d) { return d.known() && d.number() == -1; });
-    }
   }
   return view;
 }
@@ -323,7 +328,7 @@ bool AxisView::ReadThrough(const AxisView& inner) {
 }
 
 // Whole axes of the source in another order, then perhaps a Reshape.
-std::optional<AxisView::Plan> AxisView::PlanByAxes(bool open_beside_copies) const {
+std::optional<AxisView::Plan> AxisView::PlanByAxes(std::optional<std::size_t> authors_open) const {
   Plan plan;
   std::vector<std::int64_t> perm;
   std::vector<bool> placed(source_dims_.size(), false);
@@ -363,14 +368,14 @@ std::optional<AxisView::Plan> AxisView::PlanByAxes(bool open_beside_copies) cons
   }
   const std::vector<Dim> wanted = Sizes();
   if (!SameDims(dims, wanted)) {
-    plan.reshape_after = FindReshaping(dims, wanted, open_beside_copies);
+    plan.reshape_after = FindReshaping(dims, wanted, authors_open);
     if (!plan.reshape_after) return std::nullopt;
   }
   return plan;
 }
 
 // Pieces that stay together, and end up in one axis, move as one axis of a first Reshape.
-std::optional<AxisView::Plan> AxisView::PlanByPieces(bool open_beside_copies) const {
+std::optional<AxisView::Plan> AxisView::PlanByPieces(std::optional<std::size_t> authors_open) const {
   struct Group {
     int first;
     std::size_t final_axis;
@@ -402,12 +407,12 @@ std::optional<AxisView::Plan> AxisView::PlanByPieces(bool open_beside_copies) co
   }
   for (const Group& group : groups) after.push_back(group.size);
   if (!SameDims(source_dims_, before)) {
-    plan.reshape_before = FindReshaping(source_dims_, before, open_beside_copies);
+    plan.reshape_before = FindReshaping(source_dims_, before, std::nullopt);
     if (!plan.reshape_before) return std::nullopt;
   }
   const std::vector<Dim> wanted = Sizes();
   if (!SameDims(after, wanted)) {
-    plan.reshape_after = FindReshaping(after, wanted, open_beside_copies);
+    plan.reshape_after = FindReshaping(after, wanted, authors_open);
     if (!plan.reshape_after) return std::nullopt;
   }
   return plan;
@@ -424,19 +429,19 @@ bool AxisView::MovesNothing() const {
   return true;
 }
 
-std::optional<AxisView::Plan> AxisView::MakePlan(bool open_beside_copies) const {
-  std::optional<Plan> by_axes = PlanByAxes(open_beside_copies);
+std::optional<AxisView::Plan> AxisView::MakePlan(std::optional<std::size_t> authors_open) const {
+  std::optional<Plan> by_axes = PlanByAxes(authors_open);
   if (by_axes && by_axes->nodes() <= 1) return by_axes;
   if (MovesNothing()) {  // a Reshape that PlanByAxes could not write
     Plan plan;
     const std::vector<Dim> wanted = Sizes();
     if (!SameDims(source_dims_, wanted)) {
-      plan.reshape_after = FindReshaping(source_dims_, wanted, open_beside_copies);
+      plan.reshape_after = FindReshaping(source_dims_, wanted, authors_open);
       if (!plan.reshape_after) return std::nullopt;
     }
     return plan;
   }
-  std::optional<Plan> by_pieces = PlanByPieces(open_beside_copies);
+  std::optional<Plan> by_pieces = PlanByPieces(authors_open);
   if (!by_pieces) return by_axes;
   return by_axes && by_axes->nodes() <= by_pieces->nodes() ? by_axes : by_pieces;
 }

@@ -15,10 +15,11 @@
 namespace sardonyx::optimizer {
 
 // The elements of a Reshape's constant target that turns `from` into `to`: numbers, 0 for a dimension that is copied,
-// one -1. Nothing if more than one dimension stays open, or if one does beside copied ones (which are ambiguous where a
-// copied one is 0) unless `open_beside_copies`.
+// one -1. Nothing if more than one dimension stays open. Where a copied one is 0, the size of an open one does not
+// follow from the others: beside copies, only axis `authors_open` may stay open, which the author's own shape leaves
+// open.
 std::optional<std::vector<std::int64_t>> ReshapeTarget(const std::vector<Dim>& from, const std::vector<Dim>& to,
-                                                       bool open_beside_copies);
+                                                       std::optional<std::size_t> authors_open);
 
 // How a shape becomes another one with the same elements: by a Reshape with a constant target, or, where that cannot be
 // written, by taking axes of size 1 out and putting others in.
@@ -31,7 +32,7 @@ struct Reshaping {
   ValueId Build(Rewrite& rewrite, ValueId value) const;
 };
 std::optional<Reshaping> FindReshaping(const std::vector<Dim>& from, const std::vector<Dim>& to,
-                                       bool open_beside_copies);
+                                       std::optional<std::size_t> authors_open);
 
 class AxisView {
  public:
@@ -52,7 +53,6 @@ class AxisView {
     ValueId stop = kNoValue;              // the source is looked for below this value only
     double* scale = nullptr;              // given: products with a constant scalar are passed, and multiplied in here
     std::vector<NodeId>* path = nullptr;  // receives the nodes passed, from the last to the first
-    bool* open = nullptr;                 // set if a shape on the way has a -1
   };
 
   // The value itself; nothing if its rank is not known.
@@ -89,8 +89,8 @@ class AxisView {
 
   // All elements are in the source's order.
   bool MovesNothing() const;
-  // Nothing if a shape cannot be written as a constant.
-  std::optional<Plan> MakePlan(bool open_beside_copies = false) const;
+  // Nothing if a shape cannot be written as a constant. `authors_open`: an axis of the view, as in ReshapeTarget.
+  std::optional<Plan> MakePlan(std::optional<std::size_t> authors_open = std::nullopt) const;
   ValueId Build(Rewrite& rewrite, const Plan& plan) const;
 
  private:
@@ -101,8 +101,8 @@ class AxisView {
   bool Apply(const Graph& graph, const Node& node);
   bool Permute(const Node& node);
   void Cut(int piece, const Dim& first, const Dim& second);
-  std::optional<Plan> PlanByAxes(bool open_beside_copies) const;
-  std::optional<Plan> PlanByPieces(bool open_beside_copies) const;
+  std::optional<Plan> PlanByAxes(std::optional<std::size_t> authors_open) const;
+  std::optional<Plan> PlanByPieces(std::optional<std::size_t> authors_open) const;
 
   ValueId source_ = kNoValue;
   std::vector<Dim> source_dims_;
@@ -113,6 +113,9 @@ class AxisView {
 // Whether a Reshape's target has contents of the graph's inputs in it, and not only their sizes: it may not fit what is
 // reshaped, which only a run can say.
 bool TargetIsGiven(const Graph& graph, const Node& node);
+
+// The axis of -1 in the shape that a Reshape is given, if that is known.
+std::optional<std::size_t> OpenAxis(const Graph& graph, const Node& node);
 
 // True for Reshape, Flatten, Squeeze, Unsqueeze, Transpose. (An Identity is eliminate_identity's business.)
 bool IsViewNode(const Node& node);

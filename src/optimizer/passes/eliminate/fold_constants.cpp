@@ -35,7 +35,7 @@ class Folder {
   bool Run() {
     for (const NodeId id : OwnNodes(graph_)) {
       CheckTime();
-      ops::InferAt(graph_, id, context_.registry, {.logger = context_.logger});
+      if (!InferAgain(id)) continue;
       if (FoldShapeData(id) || FoldNode(id)) {
         changed_ = true;
         continue;
@@ -50,6 +50,17 @@ class Folder {
   }
 
  private:
+  // What was folded may show that a node can never work. Nothing says that a run reaches it: it fails then.
+  bool InferAgain(NodeId id) {
+    try {
+      ops::InferAt(graph_, id, context_.registry, {.logger = context_.logger});
+      return true;
+    } catch (const Error& error) {
+      if (context_.logger != nullptr) context_.logger->Info("not folded: ", error.what());
+      return context_.No(graph_, id, "it cannot work: ", error.what());
+    }
+  }
+
   // The value's users read a constant; what the user asked for by name keeps its node.
   bool Replace(NodeId id, std::vector<Value> results) {
     const Node& node = graph_.node(id);

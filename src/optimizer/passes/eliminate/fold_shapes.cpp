@@ -3,7 +3,6 @@
 //
 // In ONNX, inputs whose dimensions have the same name have the same size, and inference derives all other dimensions
 // from these. What a run computes is undefined if its inputs contradict their declared names.
-#include <algorithm>
 #include <unordered_map>
 
 #include "ops/infer.h"
@@ -34,16 +33,14 @@ class ShapeFolder {
     if (graph_.value(target).constant() != nullptr) return false;
     const Type &from = graph_.value(node.inputs[0]).type, &to = graph_.value(node.outputs[0]).type;
     if (!from.has_rank || !to.has_rank) return context_.No(graph_, id, "a rank is unknown");
-    const auto& data = graph_.value(target).shape_data;
-    const auto is_open = [](const Dim& d) { return d.known() && d.number() == -1; };
-    const bool open = data && std::any_of(data->begin(), data->end(), is_open);
+    const std::optional<std::size_t> open = OpenAxis(graph_, node);
     const auto fixed = ReshapeTarget(from.dims, to.dims, open);
     if (!fixed)
       return context_.No(graph_, id, "no constant target makes ", to.ToText(), " of ", from.ToText(), " for all sizes");
     if (TargetIsGiven(graph_, node)) return context_.No(graph_, id, "the caller gives its target, which may not fit");
     // A size is left open only where the author did, or where the others leave no choice: an error of his must stay.
     for (std::size_t i = 0; i < fixed->size(); ++i)
-      if ((*fixed)[i] == -1 && !(data && is_open((*data)[i])) && !SameCount(from.dims, to.dims))
+      if ((*fixed)[i] == -1 && open != i && !SameCount(from.dims, to.dims))
         return context_.No(graph_, id, "size ", i, " of ", to.ToText(), " does not follow from the others");
     Rewrite rewrite(graph_, context_.registry, id);
     graph_.SetInput(id, 1, rewrite.Ints(*fixed));

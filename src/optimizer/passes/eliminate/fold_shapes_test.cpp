@@ -56,5 +56,18 @@ TEST(FoldShapes, LeavesTargetsWithTwoOpenDimensions) {
             "Shape Gather Unsqueeze Gather Unsqueeze Concat Reshape");
 }
 
+// [n, h, 4, 2] as [n, h * 4, 2]: with n = 0, only the author's -1 in place of n lets the others be computed.
+TEST(FoldShapes, LeavesTargetsThatWouldBeOpenAtAnotherAxis) {
+  const std::string merged = std::string(kSizesOf) + "four = Add(heads, heads) rows = Mul(t1, four) ";
+  EXPECT_EQ(Folded("g (float[n,h,4,2] x) => (float[n,m,2] y) " + merged +
+                       "c = Concat<axis = 0>(rest, rows, heads) y = Reshape(x, c) }",
+                   {Shape{2, 3, 4, 2}, Shape{0, 3, 4, 2}}),
+            "Shape Gather Unsqueeze Add Mul Concat Reshape");
+  EXPECT_EQ(Folded("g (float[n,h,4,2] x) => (float[n,m,2] y) " + merged +
+                       "c = Concat<axis = 0>(b1, rest, heads) y = Reshape(x, c) }",
+                   {Shape{2, 3, 4, 2}, Shape{1, 3, 4, 2}}),
+            "Reshape");
+}
+
 }  // namespace
 }  // namespace sardonyx::optimizer

@@ -41,11 +41,10 @@ bool MergeChain(Graph& graph, const PassContext& context, NodeId id) {
   const ValueId end = node.outputs[0];
   if (OnlyViewsRead(graph, end)) return false;
   std::vector<NodeId> path;
-  bool open = false;
-  const auto view = AxisView::Trace(graph, end, {.path = &path, .open = &open});
+  const auto view = AxisView::Trace(graph, end, {.path = &path});
   if (!view || path.empty()) return context.FarFrom(graph, id, "its sizes cannot be traced");
   const bool chain = path.size() > 1;
-  const auto plan = view->MakePlan(open);
+  const auto plan = view->MakePlan(OpenAxis(graph, node));
   if (!plan) return chain && context.No(graph, id, "the sizes of the chain cannot be written as constants");
   const Cost cost = CostOf(graph, path);
   const bool better =

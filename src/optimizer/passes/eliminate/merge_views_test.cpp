@@ -68,6 +68,22 @@ TEST(MergeViews, LeavesWhatIsShortOrCannotBeShownToFit) {
             "Transpose Reshape Transpose Relu");
 }
 
+// [n, h, 3, 4] as [n, h * 3, 4]: with n = 0, only the author's -1 in place of n lets the others be computed.
+TEST(MergeViews, LeavesAnAxisOpenOnlyWhereTheAuthorDoes) {
+  const auto merged = [](const std::string& target, const std::vector<Shape>& shapes) {
+    return Merged(
+        "g (float[n,h,3,4] x) => (float[n,m,4] y) <int64 i1 = {1}, int64[1] zero = {0}, int64[1] one = {1}, "
+        "int64[1] three = {3}, int64[1] four = {4}, int64[1] rest = {-1}> {\n"
+        "s = Shape(x) t = Gather(s, i1) t1 = Unsqueeze(t, zero) rows = Mul(t1, three) n = Slice(s, zero, one) "
+        "c = Concat<axis = 0>(" +
+            target + ") u = Unsqueeze(x, one) v = Reshape(u, c) y = Relu(v) }",
+        shapes);
+  };
+  EXPECT_EQ(merged("rest, rows, four", {Shape{2, 5, 3, 4}, Shape{0, 5, 3, 4}}),
+            "Shape Gather Unsqueeze Mul Concat Unsqueeze Reshape Relu");
+  EXPECT_EQ(merged("n, rest, four", {Shape{2, 5, 3, 4}, Shape{1, 5, 3, 4}}), "Reshape Relu");
+}
+
 TEST(MergeViews, KeepsGraphOutputs) {
   EXPECT_EQ(Merged("g (float[2,3] x) => (float[2,3] y) { t = Transpose(x) y = Transpose(t) }", {Shape{2, 3}}),
             "Transpose Transpose")

@@ -3,6 +3,7 @@
 // Concats of Concats become one, their operands without elements are removed, a Split of which one part is read becomes
 // a Slice, and slices that together cover an axis become a Split.
 #include <algorithm>
+#include <limits>
 #include <map>
 
 #include "optimizer/passes/passes.h"
@@ -65,13 +66,52 @@ class SliceSimplifier {
     return !graph_.value(old).is_output || (graph_.value(by).producer != kNoNode && !graph_.value(by).is_output);
   }
 
+  // The elements of an input or, before version 10, of an attribute; nothing if they are not known.
+  std::optional<std::vector<Dim>> ArgumentOf(const Node& node, std::size_t input, std::string_view attribute) const {
+    if (node.since_version < 10) {
+      const auto* numbers = std::get_if<std::vector<std::int64_t>>(node.FindAttribute(attribute));
+      return numbers == nullptr ? std::nullopt : std::optional(std::vector<Dim>(numbers->begin(), numbers->end()));
+    }
+    if (input >= node.inputs.size() || node.inputs[input] == kNoValue) return std::nullopt;
+    if (const auto numbers = IntsOf(graph_, node.inputs[input]))
+      return std::vector<Dim>(numbers->begin(), numbers->end());
+    return graph_.value(node.inputs[input]).shape_data;
+  }
+
+  // From the first element of each axis to its last. The type of the result does not say it: where inference knows
+  // nothing, its sizes are those that the model declares, and these may be wrong.
+  bool ReachesFromEndToEnd(const Node& node) const {
+    const auto starts = ArgumentOf(node, 1, "starts"), ends = ArgumentOf(node, 2, "ends");
+    if (!starts || !ends || starts->size() != ends->size()) return false;
+    const std::vector<Dim>& dims = TypeOf(node.inputs[0]).dims;
+    std::vector<Dim> axes(starts->size());
+    for (std::size_t i = 0; i < axes.size(); ++i) axes[i] = Dim(static_cast<std::int64_t>(i));
+    if (node.since_version < 10 ? node.FindAttribute("axes") != nullptr
+                                : node.inputs.size() > 3 && node.inputs[3] != kNoValue) {
+      auto given = ArgumentOf(node, 3, "axes");
+      if (!given || given->size() != axes.size()) return false;
+      axes = std::move(*given);
+    }
+    for (std::size_t i = 0; i < axes.size(); ++i) {
+      if (!axes[i].known()) return false;
+      const std::int64_t axis = axes[i].number() + (axes[i].number() < 0 ? static_cast<std::int64_t>(dims.size()) : 0);
+      if (axis < 0 || axis >= static_cast<std::int64_t>(dims.size())) return false;
+      const Dim &size = dims[static_cast<std::size_t>(axis)], &start = (*starts)[i], &end = (*ends)[i];
+      if (!start.known() || (start.number() != 0 && !(size.known() && start.number() <= -size.number()))) return false;
+      const bool to_end = end.known() && (end.number() >= std::numeric_limits<std::int32_t>::max() ||
+                                          (size.known() && end.number() >= size.number()));
+      if (!to_end && !SameDim(end, size)) return false;
+    }
+    return true;
+  }
+
   // As many elements as there are, each step forward: all of them in their order.
   bool DropWholeSlice(NodeId id) {
     const Node& node = graph_.node(id);
     const Type &x = TypeOf(node.inputs[0]), &y = TypeOf(node.outputs[0]);
     if (!x.has_rank || !y.has_rank || !std::equal(x.dims.begin(), x.dims.end(), y.dims.begin(), y.dims.end(), SameDim))
       return false;
-    if (node.inputs.size() < 3 && node.since_version >= 10) return false;
+    if (!ReachesFromEndToEnd(node)) return false;
     if (node.inputs.size() > 4 && node.inputs[4] != kNoValue) {
       const auto steps = IntsOf(graph_, node.inputs[4]);
       if (!steps || std::any_of(steps->begin(), steps->end(), [](std::int64_t step) { return step != 1; }))

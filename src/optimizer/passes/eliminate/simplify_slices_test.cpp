@@ -23,6 +23,20 @@ TEST(SimplifySlices, DropsWholeSlices) {
   EXPECT_EQ(Simplified("a = Slice(x, i0, end, i1, i2) y = Neg(a)"), "Slice Neg") << "every second one";
   EXPECT_EQ(Simplified("a = Slice(x, last, minus, i1, last) y = Neg(a)"), "Slice Neg") << "backwards";
 }
+// The model says that the result is as long as its input, which nothing confirms.
+TEST(SimplifySlices, DoesNotBelieveDeclaredSizes) {
+  Tensor x(DType::kFloat, Shape{6});
+  for (std::int64_t i = 0; i < 6; ++i) x.data<float>()[i] = static_cast<float>(i);
+  const std::vector<std::vector<Value>> runs = {{x, Tensor::Of<std::int64_t>({4}, Shape{1})}};
+  EXPECT_EQ(testing::OperatorsAfter("g (float[n] x, int64[1] end) => (float[m] y) <int64[1] i0 = {0}, float[n] a> {"
+                                    "a = Slice(x, i0, end) y = Neg(a) }",
+                                    {&kSimplifySlices, &kEliminateDeadNodes}, runs),
+            "Slice Neg");
+  EXPECT_EQ(testing::OperatorsAfter("g (float[n] x, int64[1] end) => (float[m] y) <int64[1] i0 = {0}> {"
+                                    "s = Shape(x) a = Slice(x, i0, s) y = Neg(a) }",
+                                    {&kSimplifySlices, &kEliminateDeadNodes}, runs),
+            "Neg");
+}
 TEST(SimplifySlices, DropsOperandsWithoutElements) {
   const std::string empty = "n = Neg(x) a = Slice(x, i6, end, i1) ";
   EXPECT_EQ(Simplified(empty + "c = Concat<axis = 1>(n, a) y = Abs(c)"), "Neg Abs");
