@@ -85,8 +85,10 @@ ConvShape MergedGroups(const ConvShape& s, const TileF32Set& tiles) {
 // How the dense way reads its input.
 struct DenseInput {
   explicit DenseInput(const ConvShape& s) {
-    for (int i = 0; i < 3; ++i) halo.size[i] = (s.out[i] - 1) * s.stride[i] + (s.kernel[i] - 1) * s.dilation[i] + 1;
-    halo.lead = s.pad_begin;
+    for (int i = 0; i < 3; ++i) {
+      halo.lead[i] = -TapStart(s, i, 0);
+      halo.size[i] = (s.out[i] - 1) * s.stride[i] + TapStart(s, i, s.kernel[i] - 1) + halo.lead[i] + 1;
+    }
     halo.channels = s.in_channels;
     // Positions 4 KB apart would fall into one set of the first cache level: kernels then read from padded pixels.
     const auto alias = [&](int64_t pixel) { return pixel * s.stride[2] % 1024 == 0 && s.out[2] >= 8; };
@@ -100,6 +102,14 @@ struct DenseInput {
     k = s.in_channels / s.groups * (merged ? s.kernel[2] : 1);
   }
   std::size_t OffsetBytes() const { return RoundUp64(static_cast<std::size_t>(taps) * sizeof(ptrdiff_t)); }
+  // Where in the image a tap reads for the first position. A tap so far away that it reads only padding reads nearer
+  // padding: a large dilation of a small image would make a halo of many times its size.
+  static int64_t TapStart(const ConvShape& s, int dim, int64_t tap) {
+    const int64_t start = tap * s.dilation[dim] - s.pad_begin[dim];
+    if (s.dilation[dim] == 1) return start;
+    const int64_t reach = std::max<int64_t>(0, (s.out[dim] - 1) * s.stride[dim]);
+    return std::clamp(start, -reach - 1, s.in[dim]);
+  }
 
   HaloedImage halo;
   bool in_place;
@@ -109,10 +119,13 @@ struct DenseInput {
 
 void SetTapOffsets(const ConvShape& s, const DenseInput& input, ptrdiff_t* offsets) {
   const Index3 pitch = input.halo.Pitch();
+  const auto offset = [&](int dim, int64_t tap) {
+    return (DenseInput::TapStart(s, dim, tap) + input.halo.lead[dim]) * pitch[dim];
+  };
   for (int64_t d = 0; d < s.kernel[0]; ++d)
     for (int64_t h = 0; h < s.kernel[1]; ++h)
       for (int64_t w = 0; w < (input.merged ? 1 : s.kernel[2]); ++w)
-        *offsets++ = d * s.dilation[0] * pitch[0] + h * s.dilation[1] * pitch[1] + w * s.dilation[2] * pitch[2];
+        *offsets++ = offset(0, d) + offset(1, h) + offset(2, w);
 }
 
 // A product of a few rows: 1x1 kernels on nearly nothing, as in squeeze-and-excitation. s: normalized.

@@ -99,6 +99,17 @@ constexpr Case kCases[] = {
      {1, 12, 12},
      {0, 12, 12},
      {0, 12, 12}},
+    {"4x3 dilated beyond the image, strided, uneven pads",
+     2,
+     72,
+     20,
+     1,
+     {1, 6, 5},
+     {1, 4, 3},
+     {1, 2, 3},
+     {1, 7, 11},
+     {0, 9, 13},
+     {0, 17, 12}},
     {"3x3 dilated, strided, groups", 1, 8, 12, 2, {1, 20, 21}, {1, 3, 3}, {1, 2, 2}, {1, 7, 6}, {0, 7, 6}, {0, 7, 6}},
     {"wide pads", 1, 4, 5, 1, {1, 3, 3}, {1, 3, 3}, {1, 1, 1}, {1, 1, 1}, {0, 5, 6}, {0, 5, 6}},
     {"7x7 stem", 1, 3, 64, 1, {1, 30, 31}, {1, 7, 7}, {1, 2, 2}, {1, 1, 1}, {0, 3, 3}, {0, 3, 3}},
@@ -206,6 +217,32 @@ constexpr Case kTransposedCases[] = {
 
 TEST(ConvTransposeF32, EveryWayInEveryLayoutOnEveryIsa) {
   for (const Case& c : kTransposedCases) Check(c, true);
+}
+
+// Padding that only far taps read takes no more memory than a border as wide as the image.
+TEST(ConvF32, ALargeDilationTakesNoLargeHalo) {
+  for (const TileF32Set* set : Sets()) {
+    std::size_t bytes[2];
+    for (const int64_t far : {0, 1}) {
+      const int64_t dilation = far == 0 ? 16 : 1000;
+      ConvShape s = Shape({"",
+                           1,
+                           40,
+                           48,
+                           1,
+                           {1, 16, 16},
+                           {1, 3, 3},
+                           {1, 1, 1},
+                           {1, dilation, dilation},
+                           {0, dilation, dilation},
+                           {0, dilation, dilation}},
+                          false);
+      s.in_layout = s.out_layout = kLast;
+      bytes[far] = ConvF32ScratchBytes(s, 2, set);
+    }
+    EXPECT_EQ(bytes[1], bytes[0]);
+    EXPECT_GE(bytes[0], std::size_t{48 * 48 * 40 * sizeof(float)});
+  }
 }
 
 TEST(ConvF32, BitsDoNotDependOnThreads) {
