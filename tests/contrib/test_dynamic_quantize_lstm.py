@@ -68,7 +68,7 @@ def test_all_forms(direction, dtype, by_column, constants, size):
     want = run_model(onnxruntime, packed, inputs, WEIGHTS, threads=1)
     for ours, theirs in zip(got, want, strict=True):
         assert ours.shape == theirs.shape
-        assert_close(ours, theirs, 2e-6, f"{direction} {size}")
+        assert_close(ours, theirs, 4e-6, f"{direction} {size}")  # the errors of both, over nine steps
     assert_close(got[0], formulas(inputs, direction)[0], 2e-6, "against float64")
 
 

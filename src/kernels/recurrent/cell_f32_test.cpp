@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 namespace sardonyx::kernels {
@@ -49,6 +50,47 @@ TEST(CellF32, LstmMatchesFloat64) {
         }
       }
     }
+  }
+}
+
+// Sigmoid and tanh alone, from far below to far above where they end: with an old state of 0 and a forget gate of 0,
+// the state is sigmoid(i) * tanh(c), and a large i or c leaves the other.
+TEST(CellF32, SigmoidAndTanhAreExactTo4e7AndStayInTheirRange) {
+  for (const Isa isa : SupportedIsas()) {
+    for (int k = -4000; k <= 4000; ++k) {
+      const float x = 0.0123f * static_cast<float>(k);
+      const float sigmoid_of[] = {x, 60, -60, 60}, tanh_of[] = {60, 60, -60, x}, none[4] = {};
+      float c = 0, h = 0;
+      CellF32(isa).lstm(1, 1, sigmoid_of, none, &c, &h);
+      EXPECT_NEAR(static_cast<double>(c), Sigmoid(static_cast<double>(x)), 4e-7) << Name(isa) << ' ' << x;
+      EXPECT_TRUE(c >= 0 && c <= 1) << Name(isa) << ' ' << x << ": " << c;
+      c = 0;
+      CellF32(isa).lstm(1, 1, tanh_of, none, &c, &h);
+      EXPECT_NEAR(static_cast<double>(c), std::tanh(static_cast<double>(x)), 4e-7) << Name(isa) << ' ' << x;
+      EXPECT_TRUE(c >= -1 && c <= 1) << Name(isa) << ' ' << x << ": " << c;
+    }
+  }
+}
+
+TEST(CellF32, InfiniteGatesAreTheEndsAndNaNStays) {
+  const float infinity = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
+  for (const Isa isa : SupportedIsas()) {
+    const float open[] = {infinity, infinity, -infinity, -infinity}, none[4] = {};
+    float c = 5, h = 0;
+    CellF32(isa).lstm(1, 1, open, none, &c, &h);
+    EXPECT_NEAR(c, -1, 1e-6f) << Name(isa);
+    EXPECT_NEAR(h, std::tanh(-1.0f), 1e-6f) << Name(isa);
+    for (int gate = 0; gate < 4; ++gate) {
+      float gates[] = {1, 1, 1, 1};
+      gates[gate] = nan;
+      c = 1, h = 0;
+      CellF32(isa).lstm(1, 1, gates, none, &c, &h);
+      EXPECT_TRUE(std::isnan(h)) << Name(isa) << ", gate " << gate;
+    }
+    const float old = infinity;
+    float state = 0, reset[] = {0, -infinity, nan};
+    CellF32(isa).gru(1, 1, reset, none, nullptr, &old, &state);
+    EXPECT_TRUE(std::isnan(state)) << Name(isa);
   }
 }
 
