@@ -1,5 +1,5 @@
-// ops/recurrent/recurrent.cpp - runs RNN, GRU, LSTM and DynamicQuantizeLSTM: one product for the inputs of all steps,
-// then a small product for each step.
+// ops/recurrent/recurrent.cpp - runs RNN, GRU, LSTM and DynamicQuantizeLSTM: a product for the inputs of some steps at
+// once, whose results stay in a cache, then a small product for each of these steps.
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -8,34 +8,26 @@
 #include <type_traits>
 #include <utility>
 
-#include "kernels/gemm/tile_f32.h"
 #include "ops/kernel_context.h"
 #include "ops/operands.h"
-#include "ops/product.h"
+#include "ops/recurrent/parallel_phases.h"
 #include "ops/recurrent/recurrent_cell.h"
+#include "ops/recurrent/recurrent_products.h"
 #include "ops/recurrent/recurrent_state.h"
 
 namespace sardonyx::ops {
 namespace {
-
-void AddBias(const Product<float>& p, const float* bias, Parallel& parallel, std::byte* scratch) {
-  kernels::GemmF32Args args = GemmArgs(p);
-  args.epilogue.bias_n = bias;
-  kernels::GemmF32(args, parallel, scratch);
-}
-void AddBias(const Product<double>& p, const double* bias, Parallel& parallel, std::byte* scratch) {
-  RunProduct(p, parallel, scratch);
-  for (std::int64_t i = 0; i < p.m * p.n; ++i) p.c[i] += bias[i % p.n];
-}
-void SetPacked(Product<float>& p, const float* packed) { p.packed_b = packed; }
-void SetPacked(Product<double>&, const float*) {}
 
 // One run: memory, and the loop over steps of one direction.
 template <typename T>
 class Runner {
  public:
   Runner(KernelContext& c, const RecurrentState& state)
-      : c_(c), state_(state), s_(MakeRecurrentSizes(c, state)), io_(c, kDTypeOf<T>, SkippedInputs(state)) {
+      : c_(c),
+        state_(state),
+        s_(MakeRecurrentSizes(c, state)),
+        io_(c, kDTypeOf<T>, state.SkippedInputs()),
+        products_(state, s_, io_) {
     if (state.quantized) {
       input_gates_.emplace(c, state.quantized_w, state.directions, s_.input, s_.gates * s_.hidden);
       hidden_gates_.emplace(c, state.quantized_r, state.directions, s_.hidden, s_.gates * s_.hidden);
@@ -44,19 +36,18 @@ class Runner {
       return CheckedMul(std::size_t(a), std::size_t(b), "gates");
     };
     const std::int64_t all = s_.gates * s_.hidden;
-    const std::size_t rows = CheckedMul(std::size_t(s_.seq), std::size_t(s_.batch), "gates");
     both_at_once_ = BothAtOnce();
-    const std::int64_t columns = kernels::BestTilesF32().columns;
-    direct_ = state.packed.defined() && s_.batch <= kernels::RowPanelsArgs::kRows && s_.batch > 0 &&
-              state.FirstGates() * s_.hidden % columns == 0 && (!state.TwoProducts() || s_.hidden % columns == 0);
+    most_steps_ = MostSteps();
+    const std::size_t rows = CheckedMul(std::size_t(most_steps_), std::size_t(s_.batch), "gates");
     for (Offsets& at : at_) {
-      at.input_gates = io_.template Add<T>(count(rows, all));
+      at.input_gates = io_.template Add<T>(CheckedMul(rows, std::size_t(all), "gates"));
+      at.inputs = io_.template Add<T>(InSteps() ? CheckedMul(rows, std::size_t(s_.input), "inputs") : 0);
       at.recurrent = io_.template Add<T>(count(s_.batch, all));
       for (std::size_t* state_at : {&at.h, &at.new_h, &at.c, &at.reset})
         *state_at = io_.template Add<T>(count(s_.batch, s_.hidden));
+      at.bias = io_.template Add<T>(std::size_t(all));
       if (!both_at_once_) break;
     }
-    bias_at_ = io_.template Add<T>(static_cast<std::size_t>(all));
     const int threads = c.parallel().ThreadCount();
     gemm_bytes_ = (ScratchOfProducts(threads) + 63) / 64 * 64;
     const auto slots = static_cast<std::size_t>(std::max(2, threads));
@@ -71,72 +62,74 @@ class Runner {
     if (c_.HasInput(kLens)) lengths_ = c_.Input(kLens).As<std::int32_t>();
     if (lengths_ != nullptr && y_ != nullptr) std::fill_n(y_, c_.Output(0).count, T(0));
     if (both_at_once_) {
-      for (std::int64_t d = 0; d < 2; ++d) MultiplyInputs(d, MemoryOf(d));
+      for (std::int64_t d = 0; d < 2 && !InSteps(); ++d) MultiplyAllInputs(d, MemoryOf(d));
       c_.parallel().For(2, 1, [&](std::int64_t begin, std::int64_t end) {
         Serial serial;
-        for (std::int64_t d = begin; d < end; ++d) RunSteps(d, MemoryOf(d), serial);
+        for (std::int64_t d = begin; d < end; ++d) RunSteps(d, MemoryOf(d), serial, serial);
       });
       return;
     }
     Serial serial;
-    const std::int64_t between_waits = RowsAlone(c_.parallel().ThreadCount()) ? s_.seq : 1;
-    const bool small = StepWork() < kSerialWork / between_waits;
+    const bool alone = RowsAlone(c_.parallel().ThreadCount());
+    const std::int64_t least = alone ? kSerialWork / s_.seq : products_.direct() ? kSerialPhase : kSerialWork;
+    const bool small = StepWork() < least;
     for (std::int64_t d = 0; d < state_.directions; ++d) {
-      MultiplyInputs(d, MemoryOf(0));
-      RunSteps(d, MemoryOf(0), small ? static_cast<Parallel&>(serial) : c_.parallel());
+      if (!InSteps()) MultiplyAllInputs(d, MemoryOf(0));
+      RunSteps(d, MemoryOf(0), small ? static_cast<Parallel&>(serial) : c_.parallel(), c_.parallel());
     }
   }
 
  private:
-  static std::uint32_t SkippedInputs(const RecurrentState& state) {
-    std::uint32_t skipped = 1u << kLens;
-    if (state.HasPacked() || state.quantized) skipped |= (1u << kW) | (1u << kR);
-    for (const QuantizedWeights* weights : {&state.quantized_w, &state.quantized_r})
-      if (state.quantized) skipped |= (1u << weights->scale) | (1u << weights->zero);
-    return skipped;
-  }
-
   std::size_t ScratchOfProducts(int threads) const {
     if (state_.quantized) {
       return std::max(input_gates_->ScratchBytes(s_.seq * s_.batch, threads),
                       hidden_gates_->ScratchBytes(s_.batch, threads));
     }
-    std::size_t bytes = ProductScratch(InputProduct(0), threads);
-    bytes = std::max(bytes, ProductScratch(RecurrentProduct(0), threads));
-    if (state_.TwoProducts()) bytes = std::max(bytes, ProductScratch(HiddenProduct(0), threads));
+    std::size_t bytes = ProductScratch(products_.Inputs(0, most_steps_ * s_.batch), threads);
+    bytes = std::max(bytes, ProductScratch(products_.Recurrent(0), threads));
+    if (state_.TwoProducts()) bytes = std::max(bytes, ProductScratch(products_.Hidden(0), threads));
     return bytes;
   }
 
-  static constexpr std::int64_t kSerialWork = std::int64_t{1} << 19;  // multiplications that do not pay threads
+  static constexpr std::int64_t kSerialWork = std::int64_t{1} << 19;   // multiplications that do not pay threads
+  static constexpr std::int64_t kSerialPhase = std::int64_t{1} << 17;  // the same where threads only wait for others
   static constexpr std::int64_t kLeastRows = 4;  // fewer rows take as long: they wait for the weights
   static constexpr int kFewThreads = 4;
 
   struct Offsets {
-    std::size_t input_gates, recurrent, h, new_h, c, reset;
+    std::size_t input_gates, inputs, recurrent, h, new_h, c, reset, bias;
   };
   // What one thread computes of each step: some units of some sequences.
   struct Work {
     std::int64_t unit, row;    // the first ones; the unit begins a block
-    Product<T> first, second;  // as RecurrentProduct and HiddenProduct
+    Product<T> first, second;  // of products_.Recurrent and products_.Hidden
     CellStep<T> cell;
     std::byte* scratch;
   };
   static_assert(std::is_trivially_destructible_v<Product<T>> && std::is_trivially_destructible_v<CellStep<T>>);
   // What one direction computes in.
   struct Memory {
-    T *input_gates, *recurrent, *h, *new_h, *c, *reset;
+    T *input_gates, *inputs, *recurrent, *h, *new_h, *c, *reset, *bias;
     std::byte* gemm;
     Work* works;  // room for one of each thread
+  };
+  // Steps whose input gates are ready, of some sequences.
+  struct Steps {
+    std::int64_t begin, end;
+    std::int64_t row, rows;
+    bool backward;  // the gates lie in the order of X, and the steps go against it
   };
   Memory MemoryOf(std::int64_t slot) const {
     const Offsets& at = at_[slot];
     std::byte* gemm = gemm_bytes_ == 0 ? nullptr : io_.At(gemm_at_) + static_cast<std::size_t>(slot) * gemm_bytes_;
     return {io_.template At<T>(at.input_gates),
+            io_.template At<T>(at.inputs),
             io_.template At<T>(at.recurrent),
             io_.template At<T>(at.h),
             io_.template At<T>(at.new_h),
             io_.template At<T>(at.c),
             io_.template At<T>(at.reset),
+            io_.template At<T>(at.bias),
             gemm,
             io_.template At<Work>(works_at_) + slot};
   }
@@ -151,42 +144,22 @@ class Runner {
            (threads <= kFewThreads || StepWork() < kSerialWork);
   }
 
-  const float* Packed(std::int64_t d) const {
-    return state_.packed.defined() ? state_.packed.data<float>() + d * state_.PackedEach() : nullptr;
+  // Input gates of all steps would go to memory and come back; those of some stay in the second cache level. Weights
+  // that are not packed would be packed for each of these products, and quantization looks at all inputs first.
+  bool InSteps() const { return state_.packed.defined(); }
+  std::int64_t MostSteps() const {
+    if (!InSteps() || s_.batch == 0) return s_.seq;
+    constexpr std::int64_t kFloats = std::int64_t{1} << 15, kLeast = 64, kMost = 256;  // rows
+    const std::int64_t threads = c_.parallel().ThreadCount();
+    const std::int64_t groups = !both_at_once_ && RowsAlone(threads) ? threads : 1, rows = s_.batch / groups;
+    const std::int64_t wanted = std::clamp(kFloats / (s_.gates * s_.hidden), kLeast, kMost);
+    return std::clamp<std::int64_t>((wanted + rows - 1) / rows, 1, std::max<std::int64_t>(1, s_.seq));
   }
 
-  Product<T> InputProduct(std::int64_t d) const {
-    Product<T> p;
-    p.m = s_.seq * s_.batch, p.n = s_.gates * s_.hidden, p.k = s_.input;
-    p.lda = s_.input, p.ldb = s_.input, p.trans_b = true, p.ldc = p.n;
-    p.a = io_.template In<T>(kX);
-    SetPacked(p, Packed(d));
-    if (!state_.packed.defined() && io_.template In<T>(kW)) p.b = io_.template In<T>(kW) + d * p.n * p.k;
-    return p;
-  }
-  // h R^T: all gates that need no second product.
-  Product<T> RecurrentProduct(std::int64_t d) const {
-    Product<T> p;
-    p.m = s_.batch, p.n = state_.FirstGates() * s_.hidden, p.k = s_.hidden;
-    p.lda = s_.hidden, p.ldb = s_.hidden, p.trans_b = true, p.ldc = p.n;
-    if (state_.packed.defined())
-      SetPacked(p, Packed(d) + state_.packed_w);
-    else if (io_.template In<T>(kR))
-      p.b = io_.template In<T>(kR) + d * s_.gates * s_.hidden * s_.hidden;
-    return p;
-  }
-  Product<T> HiddenProduct(std::int64_t d) const {  // (r * h) R^T of the hidden gate
-    Product<T> p = RecurrentProduct(d);
-    p.n = p.ldc = s_.hidden;
-    if (state_.packed.defined())
-      SetPacked(p, Packed(d) + state_.packed_w + state_.packed_r);
-    else if (p.b != nullptr)
-      p.b += 2 * s_.hidden * s_.hidden;
-    return p;
-  }
   // Rows of a work that is not alone: more than make another kernel of few rows, so that the bits do not depend on the
-  // number of threads. Those of a direct product never do; there it is what hides the reading of all weights.
-  std::int64_t LeastRows() const { return direct_ ? 4 : 16; }
+  // number of threads. Those of a direct product never do; there it is what hides the reading of all weights from
+  // beyond the core's cache.
+  std::int64_t LeastRows() const { return !products_.direct() ? 16 : products_.KeepsWeights() ? 1 : 4; }
 
   // Sequences do not wait for each other: with some for each thread, no thread waits for others at each step. Long
   // steps are divided by units still, which reads each weight once.
@@ -207,7 +180,8 @@ class Runner {
       const std::int64_t end = x + 1 == across ? s_.hidden : blocks * (x + 1) / across * s_.block;
       for (std::int64_t y = 0; y < down; ++y) {
         const std::int64_t row = s_.batch * y / down, rows = s_.batch * (y + 1) / down - row;
-        Work work = {unit, row, RecurrentProduct(d), HiddenProduct(d), MakeStep(d, unit, end - unit), memory.gemm};
+        Work work = {unit,       row, products_.Recurrent(d), products_.Hidden(d), MakeStep(d, unit, end - unit),
+                     memory.gemm};
         if (memory.gemm != nullptr) work.scratch += count * gemm_bytes_;
         work.first.c = memory.recurrent;
         work.second.c = memory.recurrent + s_.batch * s_.hidden * state_.FirstGates();
@@ -246,24 +220,9 @@ class Runner {
     }
   }
 
-  // Wb + Rb; a GRU with linear_before_reset adds Rb of its hidden gate later.
-  const T* SumBiases(std::int64_t d) {
+  void SumBiases(std::int64_t d, T* bias) const {
     const std::int64_t all = s_.gates * s_.hidden;
-    T* bias = io_.template At<T>(bias_at_);
-    if (!c_.HasInput(kB)) {
-      std::fill_n(bias, all, T(0));
-      return bias;
-    }
-    const T* from = io_.template In<T>(kB) + d * 2 * all;
-    const std::int64_t both = state_.cell == CellKind::kGru && state_.linear_before_reset ? 2 * s_.hidden : all;
-    for (std::int64_t first = 0; first < s_.hidden; first += s_.block) {
-      const std::int64_t units = std::min(s_.block, s_.hidden - first);
-      T* to = bias + first * s_.gates;
-      for (std::int64_t g = 0; g < s_.gates; ++g)
-        for (std::int64_t i = g * s_.hidden + first; i < g * s_.hidden + first + units; ++i)
-          *to++ = from[i] + (i < both ? from[all + i] : T(0));
-    }
-    return bias;
+    ops::SumBiases(state_, s_, c_.HasInput(kB) ? io_.template In<T>(kB) + d * 2 * all : nullptr, bias);
   }
 
   CellStep<T> MakeStep(std::int64_t d, std::int64_t unit, std::int64_t units) const {
@@ -279,6 +238,8 @@ class Runner {
     return step;
   }
 
+  bool Reverse(std::int64_t d) const { return d == 1 || state_.reverse; }
+
   // The time of a sequence at a step, or -1 beyond its end.
   std::int64_t TimeOf(bool reverse, std::int64_t step, std::int64_t b) const {
     const std::int64_t length = lengths_ != nullptr ? lengths_[b] : s_.seq;
@@ -286,9 +247,15 @@ class Runner {
     return reverse ? length - 1 - step : step;
   }
 
-  void SetRow(Work& work, const Memory& memory, std::int64_t time, std::int64_t b) const {
+  // Where the gates of a sequence are at a step.
+  std::int64_t GateRow(const Steps& steps, std::int64_t step, std::int64_t time, std::int64_t b) const {
+    if (!InSteps()) return state_.batch_first ? b * s_.seq + time : time * s_.batch + b;
+    const std::int64_t before = most_steps_ * steps.row;  // rows of other threads
+    return before + (steps.backward ? steps.end - 1 - step : step - steps.begin) * steps.rows + b - steps.row;
+  }
+
+  void SetRow(Work& work, const Memory& memory, std::int64_t row, std::int64_t b) const {
     const std::int64_t all = s_.gates * s_.hidden, first_gates = state_.FirstGates(), unit = b * s_.hidden + work.unit;
-    const std::int64_t row = state_.batch_first ? b * s_.seq + time : time * s_.batch + b;
     CellStep<T>& step = work.cell;
     step.gates = memory.input_gates + row * all + work.unit * s_.gates;
     step.recurrent = memory.recurrent + b * s_.hidden * first_gates + work.unit * first_gates;
@@ -307,19 +274,52 @@ class Runner {
   }
 
   // The gates of all steps as far as they come from X: one product.
-  void MultiplyInputs(std::int64_t d, const Memory& memory) {
-    Serial serial;
-    Product<T> inputs = InputProduct(d);
+  void MultiplyAllInputs(std::int64_t d, const Memory& memory) const {
+    Product<T> inputs = products_.Inputs(d, s_.seq * s_.batch);
     inputs.c = memory.input_gates;
-    const bool small = inputs.m * inputs.n * inputs.k < kSerialWork;
-    Parallel& parallel = small ? static_cast<Parallel&>(serial) : c_.parallel();
+    SumBiases(d, memory.bias);
+    Serial serial;
+    Parallel& parallel = ThreadsOf(inputs, c_.parallel(), serial);
     if constexpr (std::is_same_v<T, float>) {
       if (state_.quantized) {
-        return input_gates_->Multiply(d, LongestSequence() * s_.batch, inputs.a, SumBiases(d), inputs.c, parallel,
+        return input_gates_->Multiply(d, LongestSequence() * s_.batch, inputs.a, memory.bias, inputs.c, parallel,
                                       memory.gemm);
       }
     }
-    AddBias(inputs, SumBiases(d), parallel, memory.gemm);
+    products_.MultiplyInputs(inputs, memory.bias, parallel, memory.gemm);
+  }
+  static Parallel& ThreadsOf(const Product<T>& p, Parallel& parallel, Serial& serial) {
+    return std::max(p.m, kLeastRows) * p.n * p.k < kSerialWork ? static_cast<Parallel&>(serial) : parallel;
+  }
+
+  // The gates of some steps of some sequences.
+  Steps MultiplyInputs(std::int64_t d, bool reverse, Steps steps, const Memory& memory, std::byte* scratch,
+                       Parallel& parallel) const {
+    Product<T> inputs = products_.Inputs(d, (steps.end - steps.begin) * steps.rows);
+    const bool in_order = lengths_ == nullptr && steps.rows == s_.batch && (!state_.batch_first || s_.batch == 1);
+    steps.backward = in_order && reverse;
+    if (in_order)
+      inputs.a += (reverse ? s_.seq - steps.end : steps.begin) * s_.batch * s_.input;
+    else
+      inputs.a = GatherInputs(reverse, steps, inputs.a, memory.inputs + most_steps_ * steps.row * s_.input);
+    inputs.c = memory.input_gates + most_steps_ * steps.row * inputs.n;
+    Serial serial;
+    products_.MultiplyInputs(inputs, memory.bias, ThreadsOf(inputs, parallel, serial), scratch);
+    return steps;
+  }
+  // Sequences that have ended have zeros.
+  const T* GatherInputs(bool reverse, const Steps& steps, const T* x, T* to) const {
+    T* next = to;
+    for (std::int64_t step = steps.begin; step < steps.end; ++step) {
+      for (std::int64_t b = steps.row; b < steps.row + steps.rows; ++b, next += s_.input) {
+        const std::int64_t time = TimeOf(reverse, step, b);
+        if (time < 0)
+          std::fill_n(next, s_.input, T(0));
+        else
+          std::copy_n(x + (state_.batch_first ? b * s_.seq + time : time * s_.batch + b) * s_.input, s_.input, next);
+      }
+    }
+    return to;
   }
 
   // Steps beyond it have no part in the range of X that quantization finds, as in ONNX Runtime.
@@ -346,49 +346,86 @@ class Runner {
     }
   }
 
-  void RunSteps(std::int64_t d, const Memory& memory, Parallel& parallel) const {
+  // for_inputs: the threads of a product for several steps, where all sequences are together.
+  void RunSteps(std::int64_t d, const Memory& memory, Parallel& parallel, Parallel& for_inputs) const {
     LoadState(kH, d, memory.h);
     if (state_.cell == CellKind::kLstm) LoadState(kC, d, memory.c);
     if (state_.TwoProducts()) std::fill_n(memory.reset, s_.batch * s_.hidden, T(0));
+    if (InSteps()) SumBiases(d, memory.bias);
     const std::span<Work> works = Divide(d, memory, parallel.ThreadCount());
     if (RowsAlone(parallel.ThreadCount())) {
-      ForEachWork(works, parallel, [&](Work& work, Parallel& inner) { RunWorks({&work, 1}, d, memory, inner); });
+      ForEachWork(works, parallel, [&](Work& work, Parallel& inner) {
+        RunWorks({&work, 1}, d, memory, work.scratch, inner, inner);
+      });
     } else {
-      RunWorks(works, d, memory, parallel);
+      RunWorks(works, d, memory, memory.gemm, parallel, for_inputs);
     }
     const T* h = s_.seq % 2 == 0 ? memory.h : memory.new_h;
     StoreState(1, d, h);
     if (state_.cell == CellKind::kLstm) StoreState(2, d, memory.c);
   }
 
-  // All steps of these works; h and new_h take turns.
-  void RunWorks(std::span<Work> works, std::int64_t d, Memory memory, Parallel& parallel) const {
-    const bool reverse = d == 1 || state_.reverse;
-    for (std::int64_t step = 0; step < s_.seq; ++step) {
-      if (state_.quantized) MultiplyHidden(d, reverse, step, memory, parallel);
-      if (state_.TwoProducts()) {
-        ForEachWork(works, parallel, [&](Work& work, Parallel& inner) {
-          Multiply(work, work.first, memory.h, inner);
-          ForEachRow(reverse, step, work, memory,
-                     [](const CellStep<T>& s, std::int64_t, std::int64_t) { GruGates(s); });
-        });
-      }
-      ForEachWork(works, parallel, [&](Work& work, Parallel& inner) {
-        if (state_.TwoProducts())
-          Multiply(work, work.second, memory.reset, inner);
-        else if (!state_.quantized)
-          Multiply(work, work.first, memory.h, inner);
-        if (lengths_ != nullptr) KeepEnded(reverse, step, work, memory);
-        ForEachRow(reverse, step, work, memory, [&](const CellStep<T>& s, std::int64_t time, std::int64_t b) {
-          Finish(s);
-          StoreOutput(d, time, b, work, s.new_h);
-        });
-      });
-      std::swap(memory.h, memory.new_h);
+  // All steps of these works, which are all units of some sequences.
+  void RunWorks(std::span<Work> works, std::int64_t d, const Memory& memory, std::byte* scratch, Parallel& parallel,
+                Parallel& for_inputs) const {
+    const std::int64_t row = works.front().row, rows = works.back().row + works.back().first.m - row;
+    const std::int64_t times = most_steps_ == 0 ? 0 : (s_.seq + most_steps_ - 1) / most_steps_;
+    for (std::int64_t i = 0; i < times; ++i) {
+      Steps steps = {s_.seq * i / times, s_.seq * (i + 1) / times, row, rows, false};
+      if (InSteps()) steps = MultiplyInputs(d, Reverse(d), steps, memory, scratch, for_inputs);
+      RunSome(works, d, steps, memory, parallel);
     }
   }
 
-  // One work may use threads itself, several have one each.
+  // Several works run at once, each on one thread, and wait for each other; one may use threads itself.
+  void RunSome(std::span<Work> works, std::int64_t d, const Steps& steps, const Memory& memory,
+               Parallel& parallel) const {
+    const std::int64_t each = state_.TwoProducts() ? 2 : 1, phases = (steps.end - steps.begin) * each;
+    const auto run = [&](std::int64_t phase, Work& work, Parallel& inner) {
+      RunPhase(d, steps, steps.begin + phase / each, phase % each + 1 == each, work, memory, inner);
+    };
+    if (works.size() > 1 && !state_.quantized) {
+      ForPhases(phases, static_cast<std::int64_t>(works.size()), parallel, [&](std::int64_t phase, std::int64_t i) {
+        Serial serial;
+        run(phase, works[static_cast<std::size_t>(i)], serial);
+      });
+      return;
+    }
+    for (std::int64_t phase = 0; phase < phases; ++phase) {
+      if (state_.quantized)
+        MultiplyHidden(d, Reverse(d), steps.begin + phase, AtStep(memory, steps.begin + phase), parallel);
+      ForEachWork(works, parallel, [&](Work& work, Parallel& inner) { run(phase, work, inner); });
+    }
+  }
+
+  // h and new_h take turns.
+  static Memory AtStep(Memory memory, std::int64_t step) {
+    if (step % 2 != 0) std::swap(memory.h, memory.new_h);
+    return memory;
+  }
+
+  // A step of a work, or the first or last part of one whose products follow each other.
+  void RunPhase(std::int64_t d, const Steps& steps, std::int64_t step, bool last, Work& work, const Memory& of_all,
+                Parallel& parallel) const {
+    const Memory memory = AtStep(of_all, step);
+    const bool reverse = Reverse(d);
+    if (!last) {
+      Multiply(work, work.first, memory.h, parallel);
+      ForEachRow(reverse, steps, step, work, memory,
+                 [](const CellStep<T>& s, std::int64_t, std::int64_t) { GruGates(s); });
+      return;
+    }
+    if (state_.TwoProducts())
+      Multiply(work, work.second, memory.reset, parallel);
+    else if (!state_.quantized)
+      Multiply(work, work.first, memory.h, parallel);
+    if (lengths_ != nullptr) KeepEnded(reverse, step, work, memory);
+    ForEachRow(reverse, steps, step, work, memory, [&](const CellStep<T>& s, std::int64_t time, std::int64_t b) {
+      Finish(s);
+      StoreOutput(d, time, b, work, s.new_h);
+    });
+  }
+
   template <typename Run>
   static void ForEachWork(std::span<Work> works, Parallel& parallel, Run run) {
     if (works.size() == 1) return run(works[0], parallel);
@@ -400,13 +437,7 @@ class Runner {
 
   void Multiply(const Work& work, Product<T>& p, const T* a, Parallel& parallel) const {
     p.a = a + work.row * p.lda;
-    if constexpr (std::is_same_v<T, float>) {
-      if (direct_) {
-        const kernels::TileF32Set& tiles = kernels::BestTilesF32();
-        return tiles.row_panels({p.k, p.m, p.n / tiles.columns, p.a, p.lda, 1, p.c, p.ldc}, p.packed_b);
-      }
-    }
-    RunProduct(p, parallel, work.scratch);
+    products_.Multiply(p, parallel, work.scratch);
   }
 
   // Sequences that have ended keep their state.
@@ -429,11 +460,12 @@ class Runner {
   }
 
   template <typename Step>
-  void ForEachRow(bool reverse, std::int64_t step, Work& work, const Memory& memory, Step run) const {
+  void ForEachRow(bool reverse, const Steps& steps, std::int64_t step, Work& work, const Memory& memory,
+                  Step run) const {
     for (std::int64_t b = work.row; b < work.row + work.first.m; ++b) {
       const std::int64_t time = TimeOf(reverse, step, b);
       if (time < 0) continue;
-      SetRow(work, memory, time, b);
+      SetRow(work, memory, GateRow(steps, step, time, b), b);
       run(work.cell, time, b);
     }
   }
@@ -442,13 +474,14 @@ class Runner {
   const RecurrentState& state_;
   RecurrentSizes s_;
   Operands io_;
+  RecurrentProducts<T> products_;
   std::optional<QuantizedGates> input_gates_, hidden_gates_;  // DynamicQuantizeLSTM
   const std::int32_t* lengths_ = nullptr;
   T* y_ = nullptr;
   bool both_at_once_ = false;
-  bool direct_ = false;  // a few rows times whole panels: sums go where they are wanted, with no plan for each step
+  std::int64_t most_steps_ = 0;  // of which the input gates are made at once
   std::array<Offsets, 2> at_ = {};
-  std::size_t bias_at_, gemm_at_, works_at_, gemm_bytes_;
+  std::size_t gemm_at_, works_at_, gemm_bytes_;
 };
 
 }  // namespace

@@ -71,11 +71,11 @@ void PackRecurrentWeights(PrepareContext& c, RecurrentState& s) {
       float* to = packed.data<float>() + d * s.PackedEach();
       const float* rd = rf.data<float>() + d * all * s.hidden;
       PackBlocks(s.gates, s.hidden, s.block, s.input, wf.data<float>() + d * all * s.input, to, c.parallel());
+      ReleaseDirection(*w, d, s.directions);
       PackBlocks(s.FirstGates(), s.hidden, s.block, s.hidden, rd, to + s.packed_w, c.parallel());
       if (s.TwoProducts())
         kernels::PackGemmF32B(s.hidden, s.hidden, rd + first * s.hidden, s.hidden, true, to + s.packed_w + s.packed_r,
                               c.parallel());
-      ReleaseDirection(*w, d, s.directions);
       ReleaseDirection(*r, d, s.directions);
     }
   });

@@ -21,6 +21,14 @@ void CheckCount(KernelContext& c, std::size_t i, std::int64_t expected) {
 
 }  // namespace
 
+std::uint32_t RecurrentState::SkippedInputs() const {
+  std::uint32_t skipped = 1u << kLens;
+  if (HasPacked() || quantized) skipped |= (1u << kW) | (1u << kR);
+  for (const QuantizedWeights* weights : {&quantized_w, &quantized_r})
+    if (quantized) skipped |= (1u << weights->scale) | (1u << weights->zero);
+  return skipped;
+}
+
 RecurrentState ReadRecurrent(const AttributeReader& c) {
   RecurrentState s;
   s.quantized = c.op_type() == "DynamicQuantizeLSTM";

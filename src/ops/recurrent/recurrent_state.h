@@ -43,6 +43,8 @@ struct RecurrentState {
   bool TwoProducts() const { return cell == CellKind::kGru && !linear_before_reset; }
   std::int64_t FirstGates() const { return TwoProducts() ? 2 : gates; }
   std::int64_t PackedEach() const { return packed_w + packed_r + packed_h; }
+  // Bits of the inputs that no run takes as floats.
+  std::uint32_t SkippedInputs() const;
 };
 
 struct RecurrentSizes {

@@ -81,6 +81,14 @@ TEST(Recurrent, DirectionsOnSeveralThreadsGiveTheSameBits) {
   for (const Kind& kind : kKinds) ExpectSameBits(kind, {40, 2, 24, 64}, "bidirectional");
 }
 
+// So many that their inputs are multiplied a few steps at a time: by one thread for all sequences, or by several.
+TEST(Recurrent, ManyStepsOnSeveralThreadsGiveTheSameBits) {
+  const Sizes all[] = {{130, 5, 24, 64}, {301, 1, 24, 48}, {90, 13, 6, 75}, {2, 4, 24, 64}};
+  for (const Sizes& sizes : all)
+    for (const Kind& kind : kKinds)
+      for (const char* direction : {"forward", "reverse", "bidirectional"}) ExpectSameBits(kind, sizes, direction);
+}
+
 // Hidden sizes with and without a rest; batches of one kernel of few rows, and of several threads' rows.
 TEST(Recurrent, StepsOnSeveralThreadsGiveTheSameBits) {
   const Sizes all[] = {{4, 1, 24, 200}, {4, 1, 24, 192}, {3, 6, 24, 131}, {3, 8, 24, 144},
