@@ -20,6 +20,7 @@ struct Spelling {
   std::string name, text;
   int since = 11;                  // opset
   std::string miss_from, miss_to;  // what makes it something else, if that replaces this
+  bool in_half = true;             // also with elements of 16 bits
 };
 
 const std::string kThree = "g ($t[b,s,$w] x, $t[b,t,$w] u, $t[b,t,$w] w";
@@ -41,6 +42,19 @@ const std::string kCached =
     "nk = Concat<axis = 2>(pk, k0) nv = Concat<axis = -2>(pv, v0) kt = Transpose<perm = [0, 1, 3, 2]>(nk)"
     " a = MatMul(q, kt) c = ~Mul(a, scale) qs = Shape(q) s1 = Gather(qs, two) ps = Shape(pk) p1 = Gather(ps, two)"
     " n1 = ~Add(p1, s1) ";
+
+// Scores `a` [batch * heads, rows, keys] with a slope for each of "total" keys, behind a cache.
+const std::string kBloom =
+    "g ($t[b,$h,s,$d] q, $t[b,$h,s,$d] k0, $t[b,$h,s,$d] v0, $t[b,$h,p,$d] pk, $t[b,$h,p,$d] pv, $t[b,$h,total] alibi,"
+    " bool[b,1,s,total] m) => ($t[b,$h,u,$d] y, $t[b,$h,n,$d] nk, $t[b,$h,n,$d] nv) <int64[1] i0 = {0}, int64[1] i1 ="
+    " {1}, int64[1] i2 = {2}, int64[1] hs = {$h}, int64[1] ds = {$d}, int64[1] one = {1}, int64[1] rest = {-1}, $t"
+    " scale = {0.5}, $t low = {-10000.0}> { nk = Concat<axis = 2>(pk, k0) nv = Concat<axis = -2>(pv, v0)"
+    " qs = Shape(q) b1 = Gather(qs, i0) s1 = Gather(qs, i2) as = Shape(alibi) t1 = Gather(as, i2) bh = ~Mul(b1, hs)"
+    " qd = Concat<axis = 0>(bh, rest, ds) ad = Concat<axis = 0>(bh, one, t1) od = Concat<axis = 0>(b1, hs, rest, ds)"
+    " four4 = Concat<axis = 0>(b1, hs, s1, rest) three = Concat<axis = 0>(bh, s1, rest)"
+    " q3 = Reshape(q, qd) k3 = Reshape(nk, qd) v3 = Reshape(nv, qd) kt3 = Transpose<perm = [0, 2, 1]>(k3)"
+    " a0 = MatMul(q3, kt3) a1 = ~Mul(a0, scale) slopes = Reshape(alibi, ad) a = ~Add(slopes, a1) ";
+const std::string kBloomEnd = " o3 = MatMul(p, v3) y = Reshape(o3, od) }";
 
 const std::vector<Spelling> kSpellings = {
     {"BERT: a quotient and a summand",
@@ -157,6 +171,10 @@ const std::vector<Spelling> kSpellings = {
          " a4 = Reshape(a, four4) e = Where(m, a4, low) p4 = Softmax<axis = -1>(e) p = Reshape(p4, three)"
          " o3 = MatMul(p, v3) o = Reshape(o3, od) o1 = Transpose<perm = [0, 2, 1, 3]>(o) y = Reshape(o1, whole) }",
      11, "Where(m, a4, low)", "Where(m, a4, scale)"},
+    {"BLOOM behind a cache: slopes for as many keys as an input says",
+     kBloom + "a4 = Reshape(a, four4) e = Where(m, a4, low) p4 = Softmax<axis = -1>(e) p = Reshape(p4, three)" +
+         kBloomEnd,
+     11, "Where(m, a4, low)", "Where(m, a4, scale)", false},  // caches of 16 bits are widened behind the Reshape
     {"one head of keys for all of the queries",
      "g ($t[b,$h,s,$d] q, $t[b,1,t,$d] k, $t[b,1,t,$d] v, $t[b,1,s,t] m) => ($t[b,$h,s,$d] y) <$t scale = {0.5}> {"
      "kt = Transpose<perm = [0, 1, 3, 2]>(k) a = MatMul(q, kt) c = ~Mul(a, scale) e = ~Add(c, m)"
@@ -287,6 +305,34 @@ TEST(AttentionMatrix, LeavesFillsThatDoNotHide) {
   }
 }
 
+// Slopes for more keys than there are make more scores: views on the way may turn them into rows.
+TEST(AttentionMatrix, LeavesSlopesOfMoreKeysThatBecomeRows) {
+  RandomTensors random;
+  for (const auto& [target, fused] : {std::pair("bh, s1, rest", true), std::pair("bh, rest, nkeys", false)}) {
+    const std::string text =
+        TextFor(kBloom + "ns = Shape(nk) nkeys = Gather(ns, i2) wanted = Concat<axis = 0>(" + std::string(target) +
+                    ") e = Reshape(a, wanted) p = Softmax<axis = -1>(e)" + kBloomEnd,
+                {});
+    std::vector<Sizes> lengths = {{{"b", 2}, {"s", 3}, {"p", 2}, {"total", 5}}};
+    if (!fused) lengths.push_back({{"b", 2}, {"s", 1}, {"p", 0}, {"total", 4}});
+    const std::string left = OptimizedFor(text, lengths, random);
+    EXPECT_EQ(HasOperator(left, "Attention"), fused) << left << " in\n" << text;
+  }
+}
+
+// torch's newer exporter says that the sum has as many keys as the scores.
+TEST(AttentionMatrix, TakesSlopesOfKeysThatTheAuthorSaysAreTheSame) {
+  RandomTensors random;
+  const std::string text =
+      TextFor(ReplaceAll(kBloom, "<int64[1] i0", "<$t[\"2*b\",s,\"p + s\"] a, int64[1] i0") +
+                  "a4 = Reshape(a, four4) p4 = Softmax<axis = -1>(a4) p = Reshape(p4, three)" + kBloomEnd,
+              {});
+  for (const std::int64_t total : {5, 1}) {
+    const std::string left = OptimizedFor(text, {{{"b", 2}, {"s", 3}, {"p", 2}, {"total", total}}}, random);
+    EXPECT_TRUE(HasOperator(left, "Attention")) << left << " in\n" << text;
+  }
+}
+
 const std::vector<Sizes> kLengths = {
     {{"b", 2}, {"s", 4}, {"t", 7}, {"p", 3}, {"p + s", 7}, {"total", 7}, {"z", 5}},
     {{"b", 1}, {"s", 1}, {"t", 1}, {"p", 0}, {"p + s", 1}, {"total", 1}, {"z", 3}},
@@ -310,7 +356,7 @@ TEST(AttentionMatrix, EverySpellingBecomesAttention) {
   RandomTensors random;
   for (const Spelling& spelling : kSpellings) {
     for (const FusionSetting& setting : kFusionSettings) {
-      if (setting.opset < spelling.since) continue;
+      if (setting.opset < spelling.since || (setting.dtype != "float" && !spelling.in_half)) continue;
       if (setting.dtype == "bfloat16" && spelling.text.find("Einsum") != std::string::npos) continue;  // not in ONNX
       SCOPED_TRACE(spelling.name + ", " + setting.dtype + ", opset " + std::to_string(setting.opset));
       const std::string text = TextFor(ReplaceAll(spelling.text, "TRIANGLE", Triangle()), setting);

@@ -63,6 +63,13 @@ std::optional<std::vector<Segment>> CutAlike(const std::vector<Dim>& a, const st
 
 constexpr std::size_t kExpandedRank = 4;  // of a mask whose last axis is repeated for the keys
 
+// Its last axis has `keys` elements.
+ValueId WithKeys(Rewrite& rewrite, ValueId mask, ValueId keys) {
+  const ValueId shape = rewrite.Add("Concat", {rewrite.Ints(std::vector<std::int64_t>(kExpandedRank - 1, 1)), keys},
+                                    {{"axis", std::int64_t{0}}});
+  return rewrite.Add("Expand", {mask, shape});
+}
+
 // A mask in float, in which numbers beyond half precision can be written. (double stays.)
 ValueId Widened(Rewrite& rewrite, ValueId mask) {
   const DType dtype = rewrite.graph().value(mask).type.dtype;
@@ -112,7 +119,9 @@ std::optional<MaskAlignment> AlignMask(const Graph& graph, const ScoreStep& step
       if (SameDim(mine[i], expanded[i])) target[i] = Dim(1);  // Expand keeps what it is given
     const auto queries = AxisView::Trace(graph, graph.node(scores.product).inputs[0]);
     if (queries) alignment.expand = FindRunTimeShape(graph, queries->source(), target);
-    if (!alignment.expand) return std::nullopt;
+    // What gets its keys before has kExpandedRank axes.
+    const bool widened = (step.keys != kNoValue || step.own_keys) && target.size() < kExpandedRank;
+    if (!alignment.expand || widened) return std::nullopt;
   }
   // What is reshaped has the axes that broadcasting adds in front only where an Expand has put them there.
   if (!alignment.expand) {
@@ -123,6 +132,12 @@ std::optional<MaskAlignment> AlignMask(const Graph& graph, const ScoreStep& step
   }
   alignment.reshape = FindReshaping(expanded, result, std::nullopt);
   if (alignment.reshape) return alignment;
+  // With as many keys as it has by itself, it may have the axes that are wanted; it gets the others behind them.
+  const Segment& end = segments->back();
+  const bool gets_keys = step.keys != kNoValue || step.own_keys;
+  if (gets_keys && (alignment.expand || end.i + 1 != end.i_end || end.j + 1 != end.j_end)) return std::nullopt;
+  if (gets_keys) result.back() = type.dims.back();
+  alignment.keys_last = gets_keys;
   // Before the views that the graph puts the mask through, its axes may be where they are wanted.
   const auto view = AxisView::Trace(graph, step.operand);
   if (view && !alignment.expand && view->source() != step.operand && view->MovesNothing()) {
@@ -167,18 +182,18 @@ BuiltMask BuildMask(Rewrite& rewrite, const Scores& scores, const std::vector<Ma
     ValueId operand = scores.steps[i].operand;
     const MaskAlignment& alignment = alignments[i];
     if (alignment.source != kNoValue) operand = alignment.source;
-    if (const ValueId keys = scores.steps[i].keys; keys != kNoValue) {
-      const ValueId shape = rewrite.Add("Concat", {rewrite.Ints(std::vector<std::int64_t>(kExpandedRank - 1, 1)), keys},
-                                        {{"axis", std::int64_t{0}}});
-      operand = rewrite.Add("Expand", {operand, shape});
-    }
+    const ValueId keys = scores.steps[i].keys;
+    if (keys != kNoValue && !alignment.keys_last) operand = WithKeys(rewrite, operand, keys);
     if (alignment.expand) operand = rewrite.Add("Expand", {operand, alignment.expand->Build(rewrite)});
     if (alignment.run_time_reshape) {
       const ValueId shape = alignment.run_time_reshape->Build(rewrite);
-      return rewrite.Add("Reshape", {operand, shape}, {{"allowzero", std::int64_t{1}}});
+      operand = rewrite.Add("Reshape", {operand, shape}, {{"allowzero", std::int64_t{1}}});
+    } else if (alignment.target != kNoValue) {
+      operand = rewrite.Add("Reshape", {operand, alignment.target});
+    } else if (alignment.reshape) {
+      operand = alignment.reshape->Build(rewrite, operand);
     }
-    if (alignment.target != kNoValue) return rewrite.Add("Reshape", {operand, alignment.target});
-    return alignment.reshape ? alignment.reshape->Build(rewrite, operand) : operand;
+    return keys != kNoValue && alignment.keys_last ? WithKeys(rewrite, operand, keys) : operand;
   };
   for (std::size_t i = scores.steps.size(); i-- > 0;) {
     const ScoreStep& step = scores.steps[i];

@@ -17,6 +17,7 @@ struct MaskAlignment {
   std::optional<Reshaping> reshape;
   ValueId source = kNoValue;  // what they are applied to, if it is not the operand itself
   ValueId target = kNoValue;  // a Reshape to this computed shape instead
+  bool keys_last = false;     // it gets the number of keys behind all this
 };
 // Nothing if the graph cannot say it.
 std::optional<MaskAlignment> AlignMask(const Graph& graph, const ScoreStep& step, const Scores& scores,

@@ -16,6 +16,19 @@ constexpr double kAbsorbing = 9900;  // a fill of at most minus this hides the s
 constexpr int kMaxSteps = 12;
 
 bool SameShape(const Graph& graph, ValueId a, ValueId b) { return SameDims(graph.value(a).type, graph.value(b).type); }
+
+// Whether views of the one that are the other have its last axis: it has the same size, or all others together have.
+bool KeepLast(const Type& a, const Type& b) {
+  if (a.rank() == 0 || b.rank() == 0) return false;
+  if (SameDim(a.dims.back(), b.dims.back())) return true;
+  const auto rest = [](const Type& type) {
+    Dim product(1);
+    for (std::size_t i = 0; i + 1 < type.rank(); ++i) product = product * type.dims[i];
+    return product;
+  };
+  return SameDim(rest(a), rest(b));
+}
+
 bool IsReshaping(const Node& node) { return IsViewNode(node) && node.op_type != "Transpose"; }
 
 // ---- Behind Softmax
@@ -100,7 +113,10 @@ class ScoreFinder {
  public:
   // The readers of `last` are known.
   ScoreFinder(const Graph& graph, const Probabilities& probabilities, ValueId last)
-      : graph_(graph), probabilities_(probabilities), last_(last) {}
+      : graph_(graph), probabilities_(probabilities), last_(last) {
+    const Type &read = graph.value(probabilities.value).type, &scores = graph.value(last).type;
+    ends_with_keys_ = !probabilities.reshaped || (!probabilities.transposed && KeepLast(scores, read));
+  }
 
   // Up to the product of queries and keys. Both operands of a sum may lead to products; the first does it.
   bool Find(ValueId value, int hops, Scores* scores) {
@@ -114,12 +130,15 @@ class ScoreFinder {
       return true;
     }
     const std::size_t steps = scores->steps.size();
+    const bool ends_with_keys = ends_with_keys_;
     const auto up = [&](ValueId next) {
       if (Find(next, hops + 1, scores)) return true;
       scores->steps.resize(steps);
+      ends_with_keys_ = ends_with_keys;
       return false;
     };
     if (IsFloatCast(graph_, node) || IsReshaping(node)) {
+      ends_with_keys_ &= KeepLast(graph_.value(node.inputs[0]).type, graph_.value(value).type);
       if (node.op_type == "Reshape" && node.inputs.size() > 1 && graph_.value(value).type.has_rank) {
         scores->target = node.inputs[1];
         scores->target_dims = graph_.value(value).type.dims;
@@ -191,10 +210,12 @@ class ScoreFinder {
   // A mask of two lengths, as of an input "total" and of past + new keys, has a last axis that inference cannot name.
   // Where one of them is that of the scores, the result is so, too: else the product with the values fails. A mask that
   // is cut to the number of keys may have fewer, which is an error: `cut` receives that number. So may one whose last
-  // axis is named otherwise, `own`.
+  // axis is named otherwise, `own`. What is known of the product with the values holds for the last axis of scores that
+  // reach it as they are, be there views on the way.
   bool HasSameKeys(ValueId kept, ValueId result, ValueId mask, ValueId* cut, bool* own) const {
     const Type &scores = graph_.value(kept).type, &other = graph_.value(result).type;
-    if (!scores.is_tensor() || !other.is_tensor() || scores.rank() < 4 || other.rank() != scores.rank()) return false;
+    if (!ends_with_keys_ || !scores.is_tensor() || !other.is_tensor()) return false;
+    if (scores.rank() < 3 || other.rank() != scores.rank()) return false;
     const Dim& keys = scores.dims.back();
     if (!keys.symbolic() || !std::equal(scores.dims.begin(), scores.dims.end() - 1, other.dims.begin(), SameDim))
       return false;
@@ -242,6 +263,13 @@ class ScoreFinder {
                        [&](ValueId input) { return EndsWith(input, keys, depth + 1); });
   }
 
+  // The author may say that a sum in three axes has the keys of the scores, and call those of its summand otherwise.
+  bool NamesKeysOtherwise(ValueId kept, ValueId summand) const {
+    const Type &scores = graph_.value(kept).type, &other = graph_.value(summand).type;
+    return ends_with_keys_ && scores.rank() == 3 && other.rank() > 0 && scores.dims.back().symbolic() &&
+           other.dims.back().symbolic() && !SameDim(scores.dims.back(), other.dims.back());
+  }
+
   template <typename Up>
   bool SumStep(const Node& node, Scores* scores, Up&& up) {
     const bool subtracts = node.op_type == "Sub";
@@ -254,15 +282,18 @@ class ScoreFinder {
       const bool same_keys = !square && !same && HasSameKeys(kept, node.outputs[0], summand, &cut, &own);
       const bool equals_summand = square || same_keys;
       if (!equals_summand && !same) continue;
+      const bool renamed = same && NamesKeysOtherwise(kept, summand);
       scores->steps.push_back({.kind = ScoreStep::Kind::kAdd,
                                .subtracts = subtracts,
                                .operand = summand,
                                .keys = cut,
-                               .own_keys = own,
-                               .same_keys = same_keys,
+                               .own_keys = own || renamed,
+                               .same_keys = same_keys || renamed,
+                               .ends_with_keys = ends_with_keys_,
                                .dims = graph_.value(kept).type.dims});
       if (!up(kept)) continue;
       scores->equals_summand |= equals_summand;
+      scores->is_square |= square;
       return true;
     }
     if (reason_.empty()) Stop(node.outputs[0], "is a sum that is not known to have the shape of an operand");
@@ -312,6 +343,7 @@ class ScoreFinder {
                                .keys = cut,
                                .own_keys = own,
                                .same_keys = !same,
+                               .ends_with_keys = ends_with_keys_,
                                .zeroed = zeroed,
                                .dims = graph_.value(node.outputs[0]).type.dims});
       return true;
@@ -322,6 +354,7 @@ class ScoreFinder {
   const Graph& graph_;
   const Probabilities& probabilities_;
   const ValueId last_;
+  bool ends_with_keys_ = false;  // the last axis of what was reached is that of the keys in the product with the values
   std::string reason_;
 };
 
@@ -385,6 +418,7 @@ std::optional<Probabilities> FindProbabilities(const Graph& graph, const PassCon
     const bool passes = IsFloatCast(graph, reader) || (IsReshaping(reader) && reader.inputs[0] == value);
     if (!passes && !TakeZeroing(graph, reader, value, &found))
       return no("expected a product with the values behind it, found ", Describe(graph, reader));
+    found.reshaped |= IsReshaping(reader);
     value = reader.outputs[0];
   }
   return no("the product with the values is too far away");
@@ -399,13 +433,15 @@ std::optional<Scores> FindScores(const Graph& graph, const PassContext& context,
     return std::nullopt;
   }
   if (scores.equals_summand) {
-    if (scores.target != kNoValue) {
+    if (scores.is_square && scores.target != kNoValue) {
       context.No(graph, softmax, "scores of unknown size are added to constants, which may give them another shape");
       return std::nullopt;
     }
     const Type& product = graph.value(graph.node(scores.product).outputs[0]).type;
-    for (ScoreStep& step : scores.steps)
-      if (step.dims.size() >= 4) std::copy(product.dims.end() - 2, product.dims.end(), step.dims.end() - 2);
+    for (ScoreStep& step : scores.steps) {
+      if (scores.is_square && step.dims.size() >= 4) step.dims.end()[-2] = product.dims.end()[-2];
+      if ((scores.is_square && step.dims.size() >= 4) || step.ends_with_keys) step.dims.back() = product.dims.back();
+    }
   }
   if (const std::string why = FindCap(&scores); !why.empty()) {
     context.No(graph, softmax, why);

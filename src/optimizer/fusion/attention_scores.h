@@ -19,12 +19,13 @@ struct ScoreStep {
   double low = 0;              // kFill: what takes the score's place
   DType dtype = DType::kFloat;
   bool keep_if_true = true;
-  bool is_number = false;   // kFill: the condition is 0 or 1
-  ValueId keys = kNoValue;  // what is added, or the condition, gets this many keys, an error if that cannot be
-  bool own_keys = false;    // its last axis has a name of its own: `keys` is to be set to the number of keys
-  bool same_keys = false;   // in a run that is no error, its last axis is that of the scores
-  bool zeroed = false;      // kFill: what is filled becomes 0 behind Softmax once more, also where nothing else is left
-  std::vector<Dim> dims;    // of the scores there
+  bool is_number = false;       // kFill: the condition is 0 or 1
+  ValueId keys = kNoValue;      // what is added, or the condition, gets this many keys, an error if that cannot be
+  bool own_keys = false;        // its last axis has a name of its own: `keys` is to be set to the number of keys
+  bool same_keys = false;       // in a run that is no error, its last axis is that of the scores
+  bool ends_with_keys = false;  // the last axis of the scores there is that of the keys
+  bool zeroed = false;    // kFill: what is filled becomes 0 behind Softmax once more, also where nothing else is left
+  std::vector<Dim> dims;  // of the scores there
 };
 
 inline bool MasksScores(const ScoreStep& step) {
@@ -40,6 +41,7 @@ struct Scores {
   // A summand has other rows or keys than the product, by what inference knows: in a run that is no error they are the
   // same.
   bool equals_summand = false;
+  bool is_square = false;  // it has other rows, too
 };
 
 // Where the probabilities go.
@@ -47,6 +49,7 @@ struct Probabilities {
   ValueId value = kNoValue;      // as the product with the values reads them
   NodeId product = kNoNode;      // with the values
   bool transposed = false;       // they are the second factor, with keys before rows, and the values the first one
+  bool reshaped = false;         // there are views on the way
   bool guarded = false;          // a row of NaN becomes zeros on the way
   ValueId condition = kNoValue;  // Where(condition, 0, p) on the way, or with the branches exchanged
   bool kept_if_true = false;
