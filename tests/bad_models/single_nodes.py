@@ -160,6 +160,8 @@ CALLS = [
     ("", "LSTM", [f(3, 2, 2), f(2, 12, 2), f(2, 12, 3), f(2, 24), ints32(3, 1), f(2, 2, 3), f(2, 2, 3), f(2, 9)], 3,
      {"hidden_size": 3, "direction": "bidirectional", "layout": 0}),
     ("", "RNN", [f(3, 2, 2), f(1, 3, 2), f(1, 3, 3), f(1, 6), ints32(3, 0), f(1, 2, 3)], 2, {"hidden_size": 3}),
+    (OWN, "ConvReduceMax", [f(2, 5, 4, 3), f(8, 3, 1, 1), f(8)], 1,
+     {"position_axes": 2, "keepdims": 0, "activation": "LeakyRelu", "activation_params": [0.1]}),
     (OWN, "ExpandedConv", [f(1, 5, 4, 3), f(8, 3, 1, 1), f(8), f(8, 1, 3, 3), f(8)], 1,
      {"group": 8, "pads": [1, 1, 1, 1], "activation": "Relu", "wide_activation": "Clip",
       "wide_activation_params": [0.0, 6.0]}),

@@ -71,6 +71,13 @@ def expanded_conv():
         [one("Y", "T")], {"T": ["tensor(float)"]}, [*attributes_of(onnx.defs.get_schema("Conv", 11)), *activations])
 
 
+def conv_reduce_max():
+    return operator(
+        "ConvReduceMax", [one("X", "T"), one("W", "T"), optional("B", "T")], [one("Y", "T")], {"T": ["tensor(float)"]},
+        [attribute("position_axes", INT, 1), attribute("keepdims", INT, 1), attribute("activation", STRING),
+         attribute("activation_params", FLOATS)])
+
+
 def lookup8():
     return operator("Lookup8", [one("X", "T"), one("table", "U")], [one("Y", "U")], {"T": BYTES, "U": BYTES}, [])
 
@@ -127,5 +134,6 @@ def channels_last():
 def schemas():
     # Older files have it in this domain.
     simplified = Elsewhere(of_runtime("", "SimplifiedLayerNormalization"), domain=MICROSOFT)
-    return [simplified, expanded_conv(), fused_elementwise(), fused_matmul(), lookup8(), qlinear_conv_add(), sink_attention(),
-            *channels_last()]
+    own = [conv_reduce_max(), expanded_conv(), fused_elementwise(), fused_matmul(), lookup8(), qlinear_conv_add(),
+           sink_attention()]
+    return [simplified, *own, *channels_last()]

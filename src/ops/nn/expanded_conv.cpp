@@ -1,8 +1,9 @@
 // ops/nn/expanded_conv.cpp - ai.sardonyx ExpandedConv: a 1x1 Conv and the depthwise Conv that alone reads it, on images
-// channels last.
+// channels last. The row of ConvReduceMax, which also takes over a 1x1 Conv, stands beside it.
 #include "kernels/conv/expanded_depthwise.h"
 #include "ops/activation.h"
 #include "ops/cost_context.h"
+#include "ops/nn/conv_reduce_max.h"
 #include "ops/operands.h"
 #include "ops/own_domain.h"
 #include "ops/registry.h"
@@ -134,14 +135,27 @@ void CountBoth(CostContext& c) {
 
 bool TakesPitch(const Node& /*node*/, Port port) { return port.output || port.index == kX; }
 
-constexpr OpDef kExpandedConvOps[] = {{.domain = kOwnDomain,
-                                       .name = "ExpandedConv",
-                                       .since = {1},
-                                       .types = {DType::kFloat},
-                                       .infer = Infer,
-                                       .prepare = Prepare,
-                                       .cost = CountBoth,
-                                       .pitch = TakesPitch}};
+bool TakesPitchOfX(const Node& /*node*/, Port port) { return !port.output && port.index == kX; }
+
+constexpr OpDef kExpandedConvOps[] = {
+    {.domain = kOwnDomain,
+     .name = "ConvReduceMax",
+     .since = {1},
+     .types = {DType::kFloat},
+     .infer = InferConvReduceMax,
+     .prepare = PrepareConvReduceMax,
+     .cost = CountConvReduceMax,
+     .pitch = TakesPitchOfX,
+     .traits = kPacksWeights},
+    {.domain = kOwnDomain,
+     .name = "ExpandedConv",
+     .since = {1},
+     .types = {DType::kFloat},
+     .infer = Infer,
+     .prepare = Prepare,
+     .cost = CountBoth,
+     .pitch = TakesPitch},
+};
 
 }  // namespace
 
