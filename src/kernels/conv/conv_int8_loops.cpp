@@ -1,6 +1,7 @@
 // kernels/conv/conv_int8_loops.cpp - the loops of an 8-bit convolution around the integer tile.
 //
-// A unit of work is (group, chunk of strips whose input stays in the second cache level, panel of nr output channels).
+// A unit of work is (group, chunk of strips whose input and output stay in the second cache level, panel of nr output
+// channels): each panel writes its part of all pixels of a chunk.
 #include "kernels/conv/conv_int8_loops.h"
 
 #include <algorithm>
@@ -13,8 +14,13 @@ namespace {
 
 using std::int64_t;
 
-constexpr int64_t kChunkBytes = int64_t{384} << 10;
+constexpr int64_t kChunkBytes = int64_t{256} << 10;  // of what a chunk reads and writes
 constexpr int64_t kSerialWork = int64_t{1} << 20;
+
+// Of the results and what is added to them.
+int64_t ImageBytes(const IntegerConvolution& g) {
+  return Product(g.count) * g.Channels() * g.ResultBytes() * (g.sum.z != nullptr ? 2 : 1);
+}
 
 class Loops {
  public:
@@ -25,7 +31,7 @@ class Loops {
         // What the threads share is cut into enough units that none waits long for the last one.
         wanted_(threads > 1 ? CeilDivide(kUnitsPerThread * threads, g.groups * panels_) : 1),
         strips_(g.count[0] * g.count[1], g.count[2], tiles_.rows, wanted_, true),
-        chunks_(std::min(std::max(CeilDivide(g.x_bytes, kChunkBytes), wanted_), strips_.count())),
+        chunks_(std::min(std::max(CeilDivide(g.x_bytes + ImageBytes(g), kChunkBytes), wanted_), strips_.count())),
         panel_bytes_(g.runs * tiles_.GroupCount(g.k) * tiles_.columns * 4) {}
 
   int64_t UnitCount() const { return g_.groups * chunks_ * panels_; }

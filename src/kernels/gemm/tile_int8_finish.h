@@ -5,6 +5,7 @@
 #pragma once
 
 #include "kernels/gemm/tile_int8.h"
+#include "kernels/simd/bytes_f32.h"
 #include "kernels/simd/vec_i32.h"
 #include "kernels/simd/vec_u8.h"
 
@@ -41,6 +42,12 @@ template <int R, int V>
   auto *c0 = static_cast<std::int32_t*>(t.c0), *c1 = static_cast<std::int32_t*>(t.c1);
 #pragma GCC unroll 2
   for (ptrdiff_t v = 0; v < V; ++v) {
+    if (t.columns >= (v + 1) * kLanes) {  // apart: a memcpy of any length is a call
+#pragma GCC unroll 16
+      for (ptrdiff_t r = 0; r < R; ++r)
+        std::memcpy(RowAt<R>(c0, c1, t.c_row_stride, r) + v * kLanes, &acc[r][v], sizeof acc[r][v]);
+      continue;
+    }
     const Lanes lanes = FirstLanes(t.columns - v * kLanes);
 #pragma GCC unroll 16
     for (ptrdiff_t r = 0; r < R; ++r) StoreInt(RowAt<R>(c0, c1, t.c_row_stride, r) + v * kLanes, acc[r][v], lanes);
@@ -77,35 +84,37 @@ template <int R, typename Value>
 }
 
 // Bytes plus those of z.
-template <int R, int V, bool kZFirst>
+template <int R, int V, bool kZFirst, bool kSigned>
 [[gnu::noinline]] void StoreByteSums(const TileInt8Args& t, const UintVec (&acc)[R][V]) {
   auto *c0 = static_cast<std::uint8_t*>(t.c0), *c1 = static_cast<std::uint8_t*>(t.c1);
   const Int8Sum& sum = *t.sum;
-  const float lowest = t.low + static_cast<float>(static_cast<std::int32_t>(t.zero));
-  const ByteBounds bounds(t.low, t.high, t.zero);
-  const ByteReader reader(lowest < 0, 0);
-  const Vec q_zero = Broadcast(static_cast<float>(static_cast<std::int32_t>(t.zero)));
+  constexpr float kLowest = kSigned ? -128 : 0;
+  // What float additions round to a whole number (vec_u8.h); taken off less the zero point, so that it is added.
+  constexpr float kRounder = 12582912.0f;
+  const Vec low = Broadcast(t.low), high = Broadcast(t.high), rounder = Broadcast(kRounder);
+  const Vec back = Broadcast(kRounder - static_cast<float>(static_cast<std::int32_t>(t.zero)));
   const Vec q_scale = Broadcast(sum.scale), z_scale = Broadcast(sum.z_scale), constant = Broadcast(sum.constant);
   // Products next to their sums: compilers fuse the two then, in every ISA that can.
   const auto add = [&](UintVec sums, Vec scale, Vec z) {
-    const Vec q = bounds.Round(ToFloat(sums) * scale) + q_zero;
+    const Vec rounded = Min(high, Max(low, ToFloat(sums) * scale)) + rounder;
+    const Vec q = rounded - back;
     return kZFirst ? z * z_scale + (q * q_scale + constant) : q * q_scale + (z * z_scale + constant);
   };
   if constexpr (V == 2) {
     if (t.columns == V * kLanes) {
       const Vec scales[2] = {Load(t.scales), Load(t.scales + kLanes)};
-      return PackRows<R>(t, RowPacker(lowest, lowest + 255, 0), [&](ptrdiff_t r, ptrdiff_t v) {
-        return add(acc[r][v], scales[v], reader.Load(RowAt<R>(t.z0, t.z1, t.c_row_stride, r) + v * kLanes));
+      return PackRows<R>(t, RowPacker(kLowest, kLowest + 255, 0), [&](ptrdiff_t r, ptrdiff_t v) {
+        return add(acc[r][v], scales[v], BytesAsFloats<kSigned>(RowAt<R>(t.z0, t.z1, t.c_row_stride, r) + v * kLanes));
       });
     }
   }
-  const ByteBounds last(lowest, lowest + 255, 0);
+  const ByteBounds last(kLowest, kLowest + 255, 0);
   for (ptrdiff_t v = 0; v < V; ++v) {
     const ptrdiff_t count = t.columns - v * kLanes;
     if (count <= 0) return;
     const Vec scale = Load(t.scales + v * kLanes, FirstLanes(count));
     for (ptrdiff_t r = 0; r < R; ++r) {
-      const Vec z = reader.LoadFirst(RowAt<R>(t.z0, t.z1, t.c_row_stride, r) + v * kLanes, count);
+      const Vec z = BytesAsFloats<kSigned>(RowAt<R>(t.z0, t.z1, t.c_row_stride, r) + v * kLanes, count);
       StoreAsBytes(RowAt<R>(c0, c1, t.c_row_stride, r) + v * kLanes, last.Quantize(add(acc[r][v], scale, z)), count);
     }
   }
@@ -146,7 +155,11 @@ template <int R, int V>
 #pragma GCC unroll 16
     for (ptrdiff_t r = 0; r < R; ++r)
       for (ptrdiff_t v = 0; v < V; ++v) copy[r][v] = acc[r][v];
-    return t.sum->z_first ? StoreByteSums<R, V, true>(t, copy) : StoreByteSums<R, V, false>(t, copy);
+    const bool is_signed = t.low + static_cast<float>(static_cast<std::int32_t>(t.zero)) < 0;
+    const auto store = t.sum->z_first ? is_signed ? StoreByteSums<R, V, true, true> : StoreByteSums<R, V, true, false>
+                       : is_signed ? StoreByteSums<R, V, false, true>
+                                      : StoreByteSums<R, V, false, false>;
+    return store(t, copy);
   }
   if (t.result == Int8Result::kFloats) return StoreFloats(t, acc);
   StoreSums(t, acc);
