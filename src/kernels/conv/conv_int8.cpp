@@ -8,9 +8,11 @@
 #include <algorithm>
 #include <cstring>
 
+#include "kernels/conv/conv_int8_image.h"
 #include "kernels/conv/conv_int8_loops.h"
 #include "kernels/conv/depthwise_int8.h"
 #include "kernels/conv/window_reader.h"
+#include "kernels/conv/winograd_int8.h"
 #include "kernels/gemm/clipped_product.h"
 
 namespace sardonyx::kernels {
@@ -22,9 +24,7 @@ using std::uint32_t;
 
 constexpr int64_t kMostColumns = 32;      // nr of the widest tile
 constexpr int64_t kMergedChannels = 256;  // input channels of a merged group, at most
-constexpr std::size_t kOverRead = 64;     // bytes that a group may lie beyond the image
 constexpr int64_t kPackBlock = 256;       // values of a channel packed at a time; whole groups
-constexpr int64_t kFillBlock = 64;        // pixels and channels transposed at a time
 
 std::size_t RoundUp64(std::size_t bytes) { return (bytes + 63) & ~std::size_t{63}; }
 bool IsFirst(ImageLayout layout) { return layout == ImageLayout::kChannelsFirst; }
@@ -34,12 +34,20 @@ bool IsDepthwise(const ConvShape& s) { return s.in_channels == s.groups && s.out
 // Clipping windows pays where their runs are long and each is multiplied by enough weights.
 constexpr int64_t kFewestClippedInputs = 128;
 constexpr int64_t kFewestClippedOutputs = 64;
+// As many as pay if products of two groups are merged by it.
+constexpr int64_t kFewestMergedOutputs = 128;
+constexpr int kSmallWeight = 64;
+
+bool MayClip(const ConvShape& s, int64_t fewest_outputs) {
+  return s.groups == 1 && s.in_channels >= kFewestClippedInputs && s.out_channels >= fewest_outputs;
+}
 
 // The given tiles, or the best for weights of this shape.
-const TileInt8Set& Tiles(const ConvShape& s, const TileInt8Set* tiles) {
+const TileInt8Set& Tiles(const ConvShape& s, const TileInt8Set* tiles, ConvInt8Way way) {
+  if (way == ConvInt8Way::kWinograd) return WordTilesInt8(tiles != nullptr ? tiles->isa : BestIsa());
   if (tiles != nullptr) return *tiles;
-  const bool clips = s.groups == 1 && s.in_channels >= kFewestClippedInputs && s.out_channels >= kFewestClippedOutputs;
-  return clips || IsDepthwise(s) ? BestTilesInt8() : BestTilesWithoutClipping();
+  const bool bytes = way == ConvInt8Way::kSmallWeights || MayClip(s, kFewestClippedOutputs) || IsDepthwise(s);
+  return bytes ? BestTilesInt8() : BestTilesWithoutClipping();
 }
 
 // Groups too narrow for a tile are taken together: as many multiplications in fewer and longer sums.
@@ -64,14 +72,14 @@ ConvShape OneRow(const ConvShape& shape) {
 }
 
 // ---- Weights: [header][zb of each channel][sum B' of each channel][panels], and by sets with `clipped` the limits of
-// values of each group.
+// values of each group or, of small weights, flags of pairs of groups.
 
 struct Header {
   uint32_t any_zero;  // 1 if a zb is not 0
 };
 
 struct PackedLayout {
-  PackedLayout(const ConvShape& shape, const TileInt8Set& t) {
+  PackedLayout(const ConvShape& shape, const TileInt8Set& t, ConvInt8Way way) {
     depthwise = IsDepthwise(shape);
     const ConvShape s = depthwise ? shape : MergedGroups(shape, t);
     group_in = s.in_channels / s.groups, group_out = s.out_channels / s.groups;
@@ -91,11 +99,22 @@ struct PackedLayout {
     panel_bytes = runs * t.GroupCount(k) * t.columns * 4;
     limits = panels + static_cast<std::size_t>(s.groups * panel_count * panel_bytes);
     row_groups = runs * t.GroupCount(k);
-    if (t.clipped != nullptr) limit_bytes = ClippedLimits::Bytes(row_groups);
+    clips = t.clipped != nullptr && way == ConvInt8Way::kAnyWeights;
+    if (clips) limit_bytes = ClippedLimits::Bytes(row_groups);
     total = limits + static_cast<std::size_t>(s.groups) * limit_bytes;
+    if (t.clipped == nullptr || clips) return;
+    fits = total, run_pairs = t.GroupCount(k) / 2;
+    total = RoundUp64(fits + static_cast<std::size_t>(s.groups * panel_count * runs * run_pairs));
+  }
+  ConvInt8Image::Reader reader() const {
+    using Reader = ConvInt8Image::Reader;
+    return depthwise ? Reader::kDepthwise : clips ? Reader::kClipping : Reader::kTiles;
   }
   std::size_t zeros, sums, panels, limits = 0, limit_bytes = 0, total;
   bool depthwise;
+  bool clips = false;
+  std::size_t fits = 0;      // flags of pairs of groups (paired_tile_int8.h), where weights are small; 0: none
+  int64_t run_pairs = 0;     // of groups in a run
   bool merged_taps = false;  // the taps of a kernel row are one long sum
   int64_t group_in, group_out;
   int64_t runs = 0, k = 0;  // sums of a window: how many and how long
@@ -112,8 +131,9 @@ int ValueAt(const void* p, int64_t i, bool is_signed) {
 
 class WeightPacker {
  public:
-  WeightPacker(const ConvShape& shape, const ConvInt8Weights& weights, std::byte* packed, const TileInt8Set& t)
-      : s_(shape), w_(weights), packed_(packed), t_(t), layout_(shape, t), taps_(Product(shape.kernel)) {}
+  WeightPacker(const ConvShape& shape, const ConvInt8Weights& weights, std::byte* packed, const TileInt8Set& t,
+               ConvInt8Way way)
+      : s_(shape), w_(weights), packed_(packed), t_(t), layout_(shape, t, way), taps_(Product(shape.kernel)) {}
 
   void PackZeros() {
     Header header = {0};
@@ -148,10 +168,19 @@ class WeightPacker {
         }
       }
     std::memcpy(packed_ + layout_.sums + first * 4, sums, static_cast<std::size_t>(columns) * 4);
+    if (layout_.fits != 0) FindPairs(unit);
+  }
+
+  void FindPairs(int64_t unit) const {
+    const std::byte* panel = packed_ + layout_.panels + unit * layout_.panel_bytes;
+    auto* fits = reinterpret_cast<std::uint8_t*>(packed_ + layout_.fits) + unit * layout_.runs * layout_.run_pairs;
+    const int64_t groups = t_.GroupCount(layout_.k);
+    for (int64_t run = 0; run < layout_.runs; ++run)
+      FindPairsThatFit(panel + run * groups * t_.columns * 4, groups, t_.columns, fits + run * layout_.run_pairs);
   }
 
   void PackLimits(int64_t groups, Parallel& parallel) const {
-    if (t_.clipped == nullptr) return;
+    if (!layout_.clips) return;
     for (int64_t g = 0; g < groups; ++g)
       ClippedLimits::Write(*t_.clipped, packed_ + layout_.panels + g * layout_.panel_count * layout_.panel_bytes,
                            layout_.panel_count, layout_.panel_bytes, layout_.row_groups,
@@ -204,110 +233,10 @@ class WeightPacker {
   int64_t taps_;
 };
 
-// ---- Images
-
-// How a convolution reads its input: in place, or from a copy as A' with a border of x_zero.
-struct Input {
-  Input(const ConvInt8Args& args, const ConvShape& s, const PackedLayout& packed, const TileInt8Set& t) {
-    for (int i = 0; i < 3; ++i) size[i] = (s.out[i] - 1) * s.stride[i] + (s.kernel[i] - 1) * s.dilation[i] + 1;
-    lead = s.pad_begin;
-    channels = s.in_channels;
-    value_bytes = t.ValueBytes();
-    if (packed.depthwise) {  // copies rows itself
-      in_place = true;
-      return;
-    }
-    if (t.clipped != nullptr) {  // clipping reads the image as it is
-      in_place = !IsFirst(s.in_layout);
-      size = s.in, lead = {0, 0, 0};
-      return;
-    }
-    in_place = t.bytes && !args.x_signed && !IsFirst(s.in_layout) && s.pad_begin == Index3{0, 0, 0} &&
-               size[0] <= s.in[0] && size[1] <= s.in[1] && size[2] <= s.in[2] && packed.k % t.GroupValues() == 0;
-    if (in_place) size = s.in;
-  }
-  Index3 Pitch() const {  // bytes
-    const int64_t pixel = channels * value_bytes;
-    return {size[1] * size[2] * pixel, size[2] * pixel, pixel};
-  }
-  std::size_t Bytes() const {
-    return in_place ? 0 : RoundUp64(static_cast<std::size_t>(Product(size) * channels * value_bytes) + kOverRead);
-  }
-
-  Index3 size, lead;
-  bool in_place;
-  int64_t channels, value_bytes;
-};
-
-class ImageFiller {
- public:
-  ImageFiller(const ConvInt8Args& args, const ConvShape& s, const Input& input, const TileInt8Set& t)
-      : args_(args), s_(s), input_(input), t_(t), shift_(t.AShift(args.x_signed)) {}
-
-  void Run(const std::uint8_t* x, std::byte* image, Parallel& parallel) const {
-    const int64_t rows = input_.size[0] * input_.size[1];
-    const int64_t row_bytes = input_.size[2] * input_.channels * input_.value_bytes;
-    parallel.For(rows, std::max<int64_t>(1, 32768 / row_bytes), [&](int64_t begin, int64_t end) {
-      for (int64_t row = begin; row < end; ++row) FillRow(x, row, image + row * row_bytes);
-    });
-  }
-
- private:
-  void FillRow(const std::uint8_t* x, int64_t row, std::byte* out) const {
-    const int64_t c = input_.channels, pixel = c * input_.value_bytes;
-    const int64_t d = row / input_.size[1] - input_.lead[0], h = row % input_.size[1] - input_.lead[1];
-    const int64_t width = std::clamp<int64_t>(input_.size[2] - input_.lead[2], 0, s_.in[2]);
-    if (d < 0 || d >= s_.in[0] || h < 0 || h >= s_.in[1] || width == 0) return Pad(out, input_.size[2] * c);
-    const int64_t lead = input_.lead[2], first = (d * s_.in[1] + h) * s_.in[2];
-    Pad(out, lead * c);
-    Pad(out + (lead + width) * pixel, (input_.size[2] - lead - width) * c);
-    if (IsFirst(s_.in_layout)) return FillFirst(x + first, width, out + lead * pixel);
-    t_.pack_row(x + first * c, width * c, args_.x_signed, out + lead * pixel);
-  }
-
-  void Pad(std::byte* out, int64_t values) const {
-    const int value = args_.x_zero + shift_;
-    if (t_.bytes) {
-      std::memset(out, value, static_cast<std::size_t>(values));
-    } else {
-      std::fill_n(reinterpret_cast<std::int16_t*>(out), values, static_cast<std::int16_t>(value));
-    }
-  }
-
-  // A row of a channels-first image: blocks are transposed as they are, then become A'.
-  void FillFirst(const std::uint8_t* x, int64_t width, std::byte* out) const {
-    const int64_t c = input_.channels, plane = Product(s_.in);
-    if (t_.bytes && !args_.x_signed) return t_.transpose(c, width, x, plane, reinterpret_cast<std::uint8_t*>(out), c);
-    std::uint8_t block[kFillBlock * kFillBlock];
-    if (c <= kFillBlock) {  // whole pixels follow each other in a block, too
-      const int64_t most = kFillBlock * kFillBlock / c;
-      for (int64_t w = 0; w < width; w += most) {
-        const int64_t pixels = std::min(most, width - w);
-        t_.transpose(c, pixels, x + w, plane, block, c);
-        t_.pack_row(block, pixels * c, args_.x_signed, out + w * c * input_.value_bytes);
-      }
-      return;
-    }
-    for (int64_t w = 0; w < width; w += kFillBlock)
-      for (int64_t first = 0; first < c; first += kFillBlock) {
-        const int64_t pixels = std::min(kFillBlock, width - w), count = std::min(kFillBlock, c - first);
-        t_.transpose(count, pixels, x + first * plane + w, plane, block, kFillBlock);
-        for (int64_t p = 0; p < pixels; ++p)
-          t_.pack_row(block + p * kFillBlock, count, args_.x_signed, out + ((w + p) * c + first) * input_.value_bytes);
-      }
-  }
-
-  const ConvInt8Args& args_;
-  const ConvShape& s_;
-  const Input& input_;
-  const TileInt8Set& t_;
-  int shift_;
-};
-
 // ---- Runs
 
 struct ScratchLayout {
-  ScratchLayout(const ConvShape& s, const PackedLayout& packed, const Input& input) {
+  ScratchLayout(const ConvShape& s, const PackedLayout& packed, const ConvInt8Image& input) {
     const auto words = [](int64_t count) { return RoundUp64(static_cast<std::size_t>(count) * 4); };
     offsets = 0;
     terms = offsets + 2 * words(Product(s.kernel));
@@ -332,14 +261,14 @@ class Runner {
       : args_(args),
         s_(IsDepthwise(normalized) ? normalized : MergedGroups(normalized, t)),
         t_(t),
-        packed_(normalized, t),
-        input_(args, s_, packed_, t),
+        packed_(normalized, t, args.way),
+        input_(args, s_, packed_.reader(), packed_.k, t),
         layout_(s_, packed_, input_),
         scratch_(scratch) {}
 
   std::size_t ScratchBytes(int threads) const {
     if (packed_.depthwise) return layout_.loops + DepthwiseInt8ScratchBytes(s_, threads);
-    return layout_.loops + (IsClipped() ? ClippedScratchBytes(Product(s_.out), packed_.row_groups, threads) : 0);
+    return layout_.loops + (packed_.clips ? ClippedScratchBytes(Product(s_.out), packed_.row_groups, threads) : 0);
   }
 
   void Run(Parallel& parallel) {
@@ -361,12 +290,12 @@ class Runner {
       if (input_.in_place) {
         g.x = reinterpret_cast<const std::byte*>(x);
       } else {
-        ImageFiller(args_, s_, input_, t_).Run(x, scratch_ + layout_.image, parallel);
+        input_.Fill(args_, s_, t_, x, scratch_ + layout_.image, parallel);
         g.x = scratch_ + layout_.image;
       }
       g.y = static_cast<std::byte*>(args_.y) + n * y_image;
       if (g.sum.z != nullptr) g.sum.z = static_cast<const std::byte*>(args_.sum.z) + n * y_image;
-      if (IsClipped()) {
+      if (packed_.clips) {
         RunClipped(g, header.any_zero != 0, parallel);
         continue;
       }
@@ -393,6 +322,10 @@ class Runner {
     g.group_in_bytes = packed_.group_in * t_.ValueBytes();
     g.group_out = packed_.depthwise ? 1 : packed_.group_out;
     g.panels = args_.packed_weights + packed_.panels;
+    if (packed_.fits != 0) {
+      g.paired = PairedTilesOf(t_);
+      g.fits = reinterpret_cast<const std::uint8_t*>(args_.packed_weights + packed_.fits);
+    }
     g.zeros = Terms(args_.packed_weights, packed_.zeros);
     g.terms = terms;
     g.count = s_.out;
@@ -405,8 +338,6 @@ class Runner {
     g.sum = args_.sum;
     return g;
   }
-
-  bool IsClipped() const { return t_.clipped != nullptr && !packed_.depthwise; }
 
   void RunClipped(const IntegerConvolution& g, bool any_zero, Parallel& parallel) const {
     const auto* sums = Terms(args_.packed_weights, packed_.sums);
@@ -461,21 +392,44 @@ class Runner {
   ConvShape s_;
   const TileInt8Set& t_;
   PackedLayout packed_;
-  Input input_;
+  ConvInt8Image input_;
   ScratchLayout layout_;
   std::byte* scratch_;
 };
 
 }  // namespace
 
-std::size_t ConvInt8PackedBytes(const ConvShape& shape, const TileInt8Set* tiles) {
-  return PackedLayout(OneRow(shape), Tiles(shape, tiles)).total;
+ConvInt8Way ChooseConvInt8Way(const ConvShape& shape) {
+  const TileInt8Set& best = BestTilesInt8();
+  if (WinogradInt8Pays(shape, best)) return ConvInt8Way::kWinograd;
+  const bool is_small = best.clipped != nullptr && !IsDepthwise(shape) && !MayClip(shape, kFewestMergedOutputs);
+  return is_small ? ConvInt8Way::kSmallWeights : ConvInt8Way::kAnyWeights;
+}
+
+bool ConvInt8WeightsFit(const ConvShape& shape, const ConvInt8Weights& weights, ConvInt8Way way) {
+  if (way == ConvInt8Way::kWinograd) return WinogradInt8Fits(shape, weights);
+  if (way == ConvInt8Way::kAnyWeights) return true;
+  if (!weights.w_signed) return false;
+  // Zero points stand where groups that are taken together do not read.
+  const auto are_small = [](const void* values, int64_t count) {
+    const auto* v = static_cast<const std::int8_t*>(values);
+    return std::all_of(v, v + count, [](int value) { return value >= -kSmallWeight && value <= kSmallWeight; });
+  };
+  const int64_t count = shape.out_channels * (shape.in_channels / shape.groups) * Product(shape.kernel);
+  return are_small(weights.zeros, weights.zero_count) && are_small(weights.w, count);
+}
+
+std::size_t ConvInt8PackedBytes(const ConvShape& shape, const TileInt8Set* tiles, ConvInt8Way way) {
+  if (way == ConvInt8Way::kWinograd) return WinogradInt8PackedBytes(shape);
+  return PackedLayout(OneRow(shape), Tiles(shape, tiles, way), way).total;
 }
 
 void PackConvInt8Weights(const ConvShape& shape, const ConvInt8Weights& weights, std::byte* packed, Parallel& parallel,
-                         const TileInt8Set* tiles) {
+                         const TileInt8Set* tiles, ConvInt8Way way) {
+  const TileInt8Set& t = Tiles(shape, tiles, way);
+  if (way == ConvInt8Way::kWinograd) return PackWinogradInt8(shape, weights, packed, parallel, t);
   const ConvShape s = OneRow(shape);
-  WeightPacker packer(s, weights, packed, Tiles(shape, tiles));
+  WeightPacker packer(s, weights, packed, t, way);
   packer.PackZeros();
   if (packer.layout().depthwise) return packer.PackDepthwise();
   const int64_t groups = s.out_channels / packer.layout().group_out;
@@ -488,11 +442,15 @@ void PackConvInt8Weights(const ConvShape& shape, const ConvInt8Weights& weights,
 bool ConvInt8Adds(const ConvShape& shape) { return !IsFirst(shape.out_layout) && !IsDepthwise(shape); }
 
 std::size_t ConvInt8ScratchBytes(const ConvInt8Args& args, int threads) {
-  return Runner(args, OneRow(args.shape), Tiles(args.shape, args.tiles), nullptr).ScratchBytes(threads);
+  const TileInt8Set& t = Tiles(args.shape, args.tiles, args.way);
+  if (args.way == ConvInt8Way::kWinograd) return WinogradInt8ScratchBytes(args.shape, threads, t);
+  return Runner(args, OneRow(args.shape), t, nullptr).ScratchBytes(threads);
 }
 
 void ConvInt8(const ConvInt8Args& args, Parallel& parallel, std::byte* scratch) {
-  Runner(args, OneRow(args.shape), Tiles(args.shape, args.tiles), scratch).Run(parallel);
+  const TileInt8Set& t = Tiles(args.shape, args.tiles, args.way);
+  if (args.way == ConvInt8Way::kWinograd) return WinogradInt8(args, t, parallel, scratch);
+  Runner(args, OneRow(args.shape), t, scratch).Run(parallel);
 }
 
 }  // namespace sardonyx::kernels

@@ -45,6 +45,7 @@ class Loops {
   struct Unit {
     int64_t group, chunk, panel;
     const std::byte* panel_data;
+    const std::uint8_t* fits;
   };
   // What a unit's tiles share.
   struct Sweep {
@@ -60,7 +61,9 @@ class Loops {
     unit /= panels_;
     u.chunk = unit % chunks_;
     u.group = unit / chunks_;
-    u.panel_data = g_.panels + (u.group * panels_ + u.panel) * panel_bytes_;
+    const int64_t index = u.group * panels_ + u.panel;
+    u.panel_data = g_.panels + index * panel_bytes_;
+    u.fits = g_.paired != nullptr ? g_.fits + index * g_.runs * (tiles_.GroupCount(g_.k) / 2) : nullptr;
     return u;
   }
 
@@ -137,6 +140,7 @@ class Loops {
     // Rows of positions follow each other in y and in the strip alike.
     t.c1 = base + (at0 + (second >= 0 && ChannelsLast() ? g_.count[2] : run) * t.c_row_stride) * size;
     sweep->fetch.Give(g_.runs * t.k_groups, t.b, &t);
+    if (g_.paired != nullptr) return g_.paired->Run(t, tiles_.columns, rows, u.fits);
     tiles_.Run(t, rows);
   }
 

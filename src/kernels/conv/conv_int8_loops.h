@@ -7,6 +7,7 @@
 #include "base/parallel.h"
 #include "kernels/conv/implicit_gemm.h"
 #include "kernels/gemm/int8_result.h"
+#include "kernels/gemm/paired_tile_int8.h"
 #include "kernels/gemm/tile_int8.h"
 
 namespace sardonyx::kernels {
@@ -23,6 +24,8 @@ struct IntegerConvolution {
   std::int64_t group_in_bytes;
   std::int64_t group_out;
   const std::byte* panels;         // [groups][panels][runs][groups of k][nr]
+  const PairedTilesInt8* paired;   // in place of the tiles' own; null: none
+  const std::uint8_t* fits;        // theirs: [groups][panels][runs][groups of k / 2]
   const std::uint32_t* zeros;      // zb [channels]
   const std::uint32_t* terms;      // added to the sums [channels]
   const std::uint32_t* row_terms;  // sum A' - K * za [groups][positions]; null: no zb

@@ -25,6 +25,7 @@ struct Kinds {
   bool sum = false;     // with a value like the result
   bool narrow = false;  // all but a few values of x lie close to its zero point
   bool small = false;   // weights have 7 bits
+  ConvInt8Way way = ConvInt8Way::kAnyWeights;
 };
 
 // Extreme values are frequent: 255 * 127 four times is what saturating instructions get wrong.
@@ -59,6 +60,9 @@ Data MakeData(const ConvShape& s, const Kinds& kinds) {
   for (std::uint8_t& w : d.w)
     if (kinds.small) w = static_cast<std::uint8_t>(std::clamp(Value(w, true), -64, 64));
   d.zeros = RandomBytes(kinds.w_zeros == 2 ? s.out_channels : kinds.w_zeros, 3);
+  for (std::uint8_t& zero : d.zeros)
+    if (kinds.way == ConvInt8Way::kSmallWeights)
+      zero = static_cast<std::uint8_t>(std::clamp(Value(zero, true), -64, 64));
   std::mt19937 engine(4);
   for (int64_t m = 0; m < s.out_channels; ++m) {
     d.bias.push_back(static_cast<std::int32_t>(engine()) >> 14);
@@ -116,14 +120,15 @@ void CheckSet(const Case& c, const Kinds& kinds, const ConvShape& s, const Data&
   args.bias = kinds.bias ? d.bias.data() : nullptr;
   args.result = kinds.result, args.y = y.data(), args.scales = d.scales.data();
   args.y_signed = kinds.y_signed, args.y_zero = kinds.y_signed ? -3 : 11;
-  args.tiles = &set;
+  args.tiles = &set, args.way = kinds.way;
   const auto z = RandomBytes(static_cast<int64_t>(sums.size()), 5);
   const float sum_zero = kinds.y_signed ? 20 : 90;
   const float constant = sum_zero - (static_cast<float>(args.y_zero) * 0.7f + 17 * 0.45f);
   if (kinds.sum) args.sum = {z.data(), 0.7f, 0.45f, constant, kinds.y_signed};
-  Scratch packed(ConvInt8PackedBytes(s, &set)), scratch(ConvInt8ScratchBytes(args, parallel.ThreadCount()));
+  Scratch packed(ConvInt8PackedBytes(s, &set, kinds.way)), scratch(ConvInt8ScratchBytes(args, parallel.ThreadCount()));
   const ConvInt8Weights weights = {d.w.data(), kinds.w_signed, d.zeros.data(), static_cast<int64_t>(d.zeros.size())};
-  PackConvInt8Weights(s, weights, packed.data(), parallel, &set);
+  EXPECT_TRUE(ConvInt8WeightsFit(s, weights, kinds.way));
+  PackConvInt8Weights(s, weights, packed.data(), parallel, &set, kinds.way);
   args.packed_weights = packed.data();
   std::atomic<bool> is_wide = false;
   if (kinds.small) {  // the second run knows what the first one found out
@@ -250,6 +255,40 @@ TEST(ConvInt8, SmallWeights) {
       kinds.result = flags == 4 ? Int8Result::kSums : Int8Result::kBytes;
       Check(c, kinds, threads);
     }
+}
+
+TEST(ConvInt8, SmallWeightsAsBytes) {
+  ThreeInTurn threads;
+  for (const Case& c : kCases)
+    for (int flags = 0; flags < 6; ++flags) {
+      Kinds kinds;
+      kinds.small = true, kinds.way = ConvInt8Way::kSmallWeights;
+      kinds.x_signed = flags % 2 == 1, kinds.x_zero = flags == 1 ? -20 : flags == 2 ? 0 : 100;
+      kinds.in_layout = flags == 3 ? kFirst : kLast;
+      kinds.out_layout = flags == 4 ? kFirst : kLast;
+      kinds.w_zeros = flags == 5 ? 2 : 0;
+      kinds.result = flags == 4 ? Int8Result::kSums : Int8Result::kBytes;
+      Check(c, kinds, threads);
+    }
+}
+
+// Weights that are read as they are, and where the others are.
+TEST(ConvInt8, WeightsThatAreSmall) {
+  const ConvShape s = Shape({"1x1", 1, 2, 3, 1, {1, 1, 1}, {1, 1, 1}}, false);
+  const auto fits = [&](std::vector<std::int8_t> w, bool is_signed) {
+    return ConvInt8WeightsFit(s, {.w = w.data(), .w_signed = is_signed}, ConvInt8Way::kSmallWeights);
+  };
+  EXPECT_TRUE(fits({-64, 64, 0, 1, 64, -64}, true));
+  EXPECT_FALSE(fits({-64, 64, 0, 1, 65, 0}, true));
+  EXPECT_FALSE(fits({0, 1, 2, 3, 4, -65}, true));
+  EXPECT_FALSE(fits({0, 1, 2, 3, 4, 5}, false));
+  const std::int8_t zeros[] = {65}, w[6] = {};
+  EXPECT_FALSE(ConvInt8WeightsFit(s, {.w = w, .zeros = zeros, .zero_count = 1}, ConvInt8Way::kSmallWeights));
+  ConvShape wide = Shape({"1x1", 1, 128, 128, 1, {1, 7, 7}, {1, 1, 1}}, false);
+  const bool clips = BestTilesInt8().clipped != nullptr;
+  EXPECT_EQ(ChooseConvInt8Way(wide), ConvInt8Way::kAnyWeights);
+  wide.out_channels = 64;
+  EXPECT_EQ(ChooseConvInt8Way(wide), clips ? ConvInt8Way::kSmallWeights : ConvInt8Way::kAnyWeights);
 }
 
 // Layers whose values are spread are found out once.

@@ -370,8 +370,11 @@ std::span<const Variant<TileInt8SetFn>> TileInt8Variants() { return kVariants; }
 const TileInt8Set& BestTilesInt8() { return *Best(kVariants)(); }
 const TileInt8Set& BestTilesWithoutClipping() {
   const TileInt8Set& best = BestTilesInt8();
+  return best.clipped == nullptr ? best : WordTilesInt8(best.isa);
+}
+const TileInt8Set& WordTilesInt8(Isa isa) {
   static constexpr Variant<TileInt8SetFn> kWords[] = {SDX_VARIANTS(TileSetWords)};
-  return best.clipped == nullptr ? best : *Best(kWords, best.isa)();
+  return *Best(kWords, isa)();
 }
 
 std::vector<const TileInt8Set*> RunnableTilesInt8() {

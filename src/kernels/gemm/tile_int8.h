@@ -116,6 +116,8 @@ SDX_FOR_EACH_ISA(SDX_DECLARE)
 std::span<const Variant<TileInt8SetFn>> TileInt8Variants();
 const TileInt8Set& BestTilesInt8();
 const TileInt8Set& BestTilesWithoutClipping();
+// Those of 16-bit values, of this ISA or a lesser one.
+const TileInt8Set& WordTilesInt8(Isa isa);
 // Those that this CPU can run, and those of AMX on the stand-in for its instructions: for tests.
 std::vector<const TileInt8Set*> RunnableTilesInt8();
 

@@ -177,12 +177,7 @@ void RunDouble(KernelContext& c) {
 
 // The best algorithm for the images of `y` [N, M, ...] as far as they are known.
 kernels::ConvAlgorithm ChooseAlgorithm(kernels::ConvShape shape, const std::vector<Dim>& y) {
-  const auto size = [&](std::size_t i) { return y[i].known() ? y[i].number() : 0; };
-  shape.batch = y.empty() ? 0 : size(0);
-  for (std::size_t i = 0; i < 3; ++i) {
-    const std::size_t axis = y.size() + i - 3;
-    shape.out[i] = y.empty() ? 0 : axis >= 2 ? size(axis) : 1;
-  }
+  SetKnownOutput(y, &shape);
   return kernels::ChooseConvF32Algorithm(shape);
 }
 

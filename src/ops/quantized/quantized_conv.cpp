@@ -65,6 +65,20 @@ int ZeroOf(const KernelContext& c, std::size_t i, const char* of) {
   return IsSignedInput(c, i) ? *c.Input(i).As<std::int8_t>() : *c.Input(i).As<std::uint8_t>();
 }
 
+// Packed weights are bytes whatever the way; their type says which one they are for.
+DType TypeOf(kernels::ConvInt8Way way) {
+  using kernels::ConvInt8Way;
+  return way == ConvInt8Way::kWinograd       ? DType::kInt16
+         : way == ConvInt8Way::kSmallWeights ? DType::kInt8
+                                             : DType::kUInt8;
+}
+kernels::ConvInt8Way WayOf(DType packed) {
+  using kernels::ConvInt8Way;
+  return packed == DType::kInt16  ? ConvInt8Way::kWinograd
+         : packed == DType::kInt8 ? ConvInt8Way::kSmallWeights
+                                  : ConvInt8Way::kAnyWeights;
+}
+
 // The sizes of a run, and where its weights are packed.
 class IntegerConv {
  public:
@@ -75,6 +89,7 @@ class IntegerConv {
     CheckConvShapes(state_.window, state_.group, x, w, false);
     const Window3 window = MakeWindow(state_.window, x, y, w.subspan(2));
     args_.shape = MakeConvShape(window, x[0], x[1], w[0], state_, false);
+    if (state_.packed.defined()) args_.way = WayOf(state_.packed.dtype());
     per_output_ = ElementCount(w, 1, w.size());
     args_.x = c.Input(in.x).data;
     args_.x_signed = IsSignedInput(c, in.x);
@@ -228,6 +243,24 @@ void RunQLinear(KernelContext& c) {
   conv.Run();
 }
 
+// Packs for the given way if the weights fit it, or else for any.
+void PackFor(PrepareContext& c, kernels::ConvInt8Way way, const kernels::ConvShape& shape,
+             const kernels::ConvInt8Weights& weights, ConvState& state) {
+  const auto form = [&](kernels::ConvInt8Way each) {
+    const auto bytes = static_cast<std::int64_t>(kernels::ConvInt8PackedBytes(shape, nullptr, each));
+    return PackedForm{TypeOf(each), Shape{bytes / (Bits(TypeOf(each)) / 8)}};
+  };
+  std::vector<PackedForm> forms = {form(kernels::ConvInt8Way::kAnyWeights)};
+  if (way != kernels::ConvInt8Way::kAnyWeights) forms.push_back(form(way));
+  const auto choose = [&] {
+    return kernels::ConvInt8WeightsFit(shape, weights, way) ? forms.size() - 1 : std::size_t{0};
+  };
+  state.packed = Packed(forms, choose, [&](Tensor& packed) {
+    kernels::PackConvInt8Weights(shape, weights, static_cast<std::byte*>(packed.raw()), c.parallel(), nullptr,
+                                 WayOf(packed.dtype()));
+  });
+}
+
 // Packs constant weights whose zero points are constant, too.
 void PackWeights(PrepareContext& c, const Inputs& in, ConvState& state) {
   const Tensor* w = c.Constant(in.w);
@@ -250,11 +283,10 @@ void PackWeights(PrepareContext& c, const Inputs& in, ConvState& state) {
   Shape unknown = dims;  // in the place of x and y, whose sizes do not matter
   for (std::int64_t& dim : unknown) dim = 1;
   const Window3 window = MakeWindow(state.window, unknown, unknown, Dims(dims).subspan(2));
-  const kernels::ConvShape shape = MakeConvShape(window, 1, dims[1] * state.group, dims[0], state, false);
-  const auto bytes = static_cast<std::int64_t>(kernels::ConvInt8PackedBytes(shape));
-  state.packed = Packed(DType::kUInt8, Shape{bytes}, [&](Tensor& packed) {
-    kernels::PackConvInt8Weights(shape, weights, static_cast<std::byte*>(packed.raw()), c.parallel());
-  });
+  kernels::ConvShape shape = MakeConvShape(window, 1, dims[1] * state.group, dims[0], state, false);
+  const Type x = ToChannelsFirst(c.InputType(in.x), state.layouts.input_last);
+  SetKnownOutput(ConvOutputDims(c, state, x, c.InputType(in.w)), &shape);
+  PackFor(c, kernels::ChooseConvInt8Way(shape), shape, weights, state);
   state.weights = dims;
   state.is_wide = std::make_shared<std::atomic<bool>>(false);
   c.MarkPacked(in.w);
@@ -289,6 +321,16 @@ Prepared PrepareQLinear(PrepareContext& c) {
   return Prepare(c, kQLinear, RunQLinear);
 }
 
+// Winograd's algorithm needs fewer multiplications than the definition has.
+template <void (*kCount)(CostContext&)>
+void CountConv(CostContext& c) {
+  kCount(c);
+  const Prepared* prepared = c.prepared();
+  if (prepared == nullptr || (prepared->run != RunInteger && prepared->run != RunQLinear)) return;
+  const Tensor& packed = static_cast<const ConvState*>(prepared->state.get())->packed;
+  if (packed.defined() && WayOf(packed.dtype()) == kernels::ConvInt8Way::kWinograd) c.SetArithmetic(36.0 / 144);
+}
+
 bool DescribeConvInteger(const Graph& graph, const Node& node, NodeLayout& layout) {
   return IsQuantizedImage(InputType(graph, node, 0)) && DescribeConv(graph, node, 1, layout);
 }
@@ -307,7 +349,7 @@ constexpr OpDef QLinearRow(std::string_view domain, int since, std::string_view 
           .types = kInt8s,
           .infer = InferQLinear,
           .prepare = PrepareQLinear,
-          .cost = CountQuantizedConvolution,
+          .cost = CountConv<CountQuantizedConvolution>,
           .layout = layout};
 }
 
@@ -318,7 +360,7 @@ constexpr OpDef IntegerRow(std::string_view domain, int since, const LayoutDef* 
           .types = kInt8s,
           .infer = InferInteger,
           .prepare = PrepareInteger,
-          .cost = CountConvolution,
+          .cost = CountConv<CountConvolution>,
           .layout = layout};
 }
 

@@ -2,6 +2,7 @@
 // refusals.
 #include <gtest/gtest.h>
 
+#include "ops/evaluate.h"
 #include "testing/evaluate_op.h"
 
 namespace sardonyx {
@@ -53,6 +54,53 @@ TEST(QLinearConv, IsTheSameInEveryLayout) {
   EXPECT_EQ(Convolved("com.ms.internal.nhwc", true, {}), first);
   EXPECT_EQ(Convolved("com.microsoft", true, {{"channels_last", std::int64_t{1}}}), first);
   EXPECT_EQ(Convolved("com.microsoft", false, {}), first);
+}
+
+// A channels-last QLinearConv of x [1, 9, 9, C] by weights that are constants, and so packed, or not.
+std::vector<std::uint8_t> ByConstants(const Tensor& w, std::int64_t groups, float scale, bool constant) {
+  Graph graph;
+  Node node;
+  node.domain = "com.ms.internal.nhwc", node.op_type = "QLinearConv", node.since_version = 1;
+  if (w.shape()[2] == 3) node.attributes.emplace_back("pads", IntList{1, 1, 1, 1});
+  node.attributes.emplace_back("group", groups);
+  const std::vector<Value> inputs = {Counting<std::uint8_t>(Shape{1, 9, 9, w.shape()[1] * groups}, 7, 13),
+                                     Tensor::Scalar(0.5f),
+                                     Tensor::Scalar<std::uint8_t>(100),
+                                     w,
+                                     Tensor::Scalar(0.25f),
+                                     Tensor::Scalar<std::int8_t>(0),
+                                     Tensor::Scalar(scale),
+                                     Tensor::Scalar<std::uint8_t>(128)};
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const Tensor& t = inputs[i].tensor();
+    const std::string name = "x" + std::to_string(i);
+    node.inputs.push_back(constant && i > 0 ? graph.AddConstant(name, t)
+                                            : graph.AddInput(name, Type::TensorOf(t.dtype(), t.shape())));
+  }
+  node.outputs.push_back(graph.AddValue("y"));
+  const NodeId id = graph.AddNode(std::move(node));
+  return Elements<std::uint8_t>(ops::EvaluateNode(graph, graph.node(id), ops::Registry(), inputs)[0]);
+}
+
+// Constant weights are packed in the form that suits them; what they are multiplied to does not change.
+TEST(QLinearConv, PacksConstantWeightsAsTheyAllow) {
+  const auto expect_equal = [](const Tensor& w, std::int64_t groups, float scale) {
+    const auto packed = ByConstants(w, groups, scale, true);
+    EXPECT_NE(packed, std::vector<std::uint8_t>(packed.size(), packed[0]));
+    EXPECT_EQ(packed, ByConstants(w, groups, scale, false));
+  };
+  expect_equal(Counting<std::int8_t>(Shape{32, 32, 3, 3}, -128, 37), 1, 300);
+  expect_equal(Counting<std::int8_t>(Shape{32, 128, 3, 3}, 127, 0), 1,
+               9000);  // sums too large for Winograd's algorithm
+  const auto halved = [](Tensor w) {
+    for (std::int64_t i = 0; i < w.count(); ++i) w.data<std::int8_t>()[i] /= 2;
+    return w;
+  };
+  Tensor small = halved(Counting<std::int8_t>(Shape{40, 24, 1, 1}, 0, 37));
+  expect_equal(small, 1, 100);
+  expect_equal(halved(Counting<std::int8_t>(Shape{32, 8, 3, 3}, 0, 37)), 4, 100);
+  small.data<std::int8_t>()[5] = 65;
+  expect_equal(small, 1, 100);
 }
 
 // QLinearConvAdd of x [1, 4, 5, C] and the two operators that it stands for.

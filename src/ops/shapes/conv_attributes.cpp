@@ -128,4 +128,13 @@ kernels::ConvShape MakeConvShape(const Window3& w, std::int64_t batch, std::int6
   return shape;
 }
 
+void SetKnownOutput(const std::vector<Dim>& y, kernels::ConvShape* shape) {
+  const auto size = [&](std::size_t i) { return y[i].known() ? y[i].number() : 0; };
+  shape->batch = y.empty() ? 0 : size(0);
+  for (std::size_t i = 0; i < 3; ++i) {
+    const std::size_t axis = y.size() + i - 3;
+    shape->out[i] = y.empty() ? 0 : axis >= 2 ? size(axis) : 1;
+  }
+}
+
 }  // namespace sardonyx::ops

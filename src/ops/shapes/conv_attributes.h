@@ -52,5 +52,7 @@ void CheckConvShapes(const WindowAttributes& window, std::int64_t group, Dims x,
 // hold those of `w`.
 kernels::ConvShape MakeConvShape(const Window3& w, std::int64_t batch, std::int64_t in_channels,
                                  std::int64_t out_channels, const ConvState& state, bool transposed);
+// Sets batch and outputs of a shape from y [N, M, ...] as far as they are known, else to 0.
+void SetKnownOutput(const std::vector<Dim>& y, kernels::ConvShape* shape);
 
 }  // namespace sardonyx::ops
