@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "base/limits.h"
-#include "ops/infer.h"
+#include "optimizer/rules/infer_again.h"
 
 namespace sardonyx::optimizer {
 namespace {
@@ -38,7 +38,7 @@ void NameUnknownSizes(Graph& graph, const ops::Registry& registry) {
     if (graph.value(id).producer == kNoNode) Name(graph, id);
   for (const NodeId id : graph.order) {
     CheckTime();
-    ops::InferAt(graph, id, registry);
+    InferAgain(graph, id, registry);
     for (const ValueId output : graph.node(id).outputs)
       if (output != kNoValue) Name(graph, output);
   }

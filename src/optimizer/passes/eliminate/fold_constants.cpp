@@ -8,10 +8,10 @@
 
 #include "base/limits.h"
 #include "ops/evaluate.h"
-#include "ops/infer.h"
 #include "optimizer/passes/passes.h"
 #include "optimizer/quantization/quantization.h"
 #include "optimizer/rules/half_weights.h"
+#include "optimizer/rules/infer_again.h"
 #include "optimizer/rules/unused_constants.h"
 
 namespace sardonyx::optimizer {
@@ -35,7 +35,11 @@ class Folder {
   bool Run() {
     for (const NodeId id : OwnNodes(graph_)) {
       CheckTime();
-      if (!InferAgain(id)) continue;
+      std::string why;
+      if (!InferAgain(graph_, id, context_.registry, context_.logger, &why)) {
+        context_.No(graph_, id, "it cannot work: ", why);
+        continue;
+      }
       if (FoldShapeData(id) || FoldNode(id)) {
         changed_ = true;
         continue;
@@ -50,17 +54,6 @@ class Folder {
   }
 
  private:
-  // What was folded may show that a node can never work. Nothing says that a run reaches it: it fails then.
-  bool InferAgain(NodeId id) {
-    try {
-      ops::InferAt(graph_, id, context_.registry, {.logger = context_.logger});
-      return true;
-    } catch (const Error& error) {
-      if (context_.logger != nullptr) context_.logger->Info("not folded: ", error.what());
-      return context_.No(graph_, id, "it cannot work: ", error.what());
-    }
-  }
-
   // The value's users read a constant; what the user asked for by name keeps its node.
   bool Replace(NodeId id, std::vector<Value> results) {
     const Node& node = graph_.node(id);

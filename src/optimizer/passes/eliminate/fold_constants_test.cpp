@@ -128,6 +128,26 @@ TEST(FoldConstants, LeavesWhatCanNeverWorkToARunThatReachesIt) {
   EXPECT_THROW(ops::EvaluateGraph(graph, registry, branch(true)), Error);
 }
 
+// The same for passes that infer anew later on: they name unknown sizes, and change layouts.
+TEST(FoldConstants, NoPassFailsBecauseOfWhatNoRunReaches) {
+  const ops::Registry registry;
+  for (const char* impossible : {"r = ReduceSum(v, eight)", "r, rest = Split<axis = 0>(v, eights)",
+                                 "w = Unsqueeze(v, eight) r = Squeeze(w, eight)"}) {
+    Graph graph = PreparedGraph(
+        std::string("g (bool c, float[6] x) => (float[m] y) <int64[1] four = {4}, int64[2] fours = {4, 4}> {"
+                    " n = NonZero(x) y = If<then_branch = t () => (float[p] r) { eight = Add(four, four) "
+                    "eights = Add(fours, fours) v = Relu(x) ") +
+            impossible + " }, else_branch = e () => (float[p] r2) { r2 = Neg(x) }>(c) }",
+        registry);
+    OptimizeOptions options;
+    options.level = Level::kAll;
+    ASSERT_NO_THROW(::sardonyx::testing::RunPipeline(graph, registry, options)) << impossible;
+    const std::vector<Value> inputs = {Tensor::Scalar(false), Floats({1, 2, 3, 4, 5, 6})};
+    EXPECT_EQ(::sardonyx::testing::Elements<float>(ops::EvaluateGraph(graph, registry, inputs)[0]),
+              (std::vector<float>{-1, -2, -3, -4, -5, -6}));
+  }
+}
+
 TEST(FoldConstants, LeavesUnknownShapesAndRandomNumbersAlone) {
   const ops::Registry registry;
   for (const char* text : {"g (float[N] x) => (int64[1] y) { s = Shape(x) y = Neg(s) }",

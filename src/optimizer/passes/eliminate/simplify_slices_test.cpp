@@ -23,6 +23,21 @@ TEST(SimplifySlices, DropsWholeSlices) {
   EXPECT_EQ(Simplified("a = Slice(x, i0, end, i1, i2) y = Neg(a)"), "Slice Neg") << "every second one";
   EXPECT_EQ(Simplified("a = Slice(x, last, minus, i1, last) y = Neg(a)"), "Slice Neg") << "backwards";
 }
+// Before version 10, Slice has attributes.
+TEST(SimplifySlices, DropsWholeSlicesOfOldModels) {
+  const auto left = [](std::string_view attributes) {
+    Tensor x(DType::kFloat, Shape{2, 6});
+    std::fill_n(x.data<float>(), 12, 1.0f);
+    const std::string graph =
+        "g (float[2,6] x) => (float[m,n] y) { a = Slice<" + std::string(attributes) + ">(x) y = Neg(a) }";
+    return testing::OperatorsAfter("<ir_version: 4, opset_import: [\"\" : 9]> " + graph,
+                                   {&kSimplifySlices, &kEliminateDeadNodes}, {{x}});
+  };
+  EXPECT_EQ(left("starts = [0, 0], ends = [2, 9]"), "Neg");
+  EXPECT_EQ(left("axes = [-1], starts = [-6], ends = [2147483647]"), "Neg");
+  EXPECT_EQ(left("axes = [1], starts = [-5], ends = [9]"), "Slice Neg");
+  EXPECT_EQ(left("axes = [1, 0], starts = [0, 0], ends = [6, 1]"), "Slice Neg");
+}
 // The model says that the result is as long as its input, which nothing confirms.
 TEST(SimplifySlices, DoesNotBelieveDeclaredSizes) {
   Tensor x(DType::kFloat, Shape{6});

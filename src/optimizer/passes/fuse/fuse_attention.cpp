@@ -18,13 +18,13 @@
 #include <utility>
 #include <vector>
 
-#include "ops/infer.h"
 #include "ops/own_domain.h"
 #include "optimizer/fusion/attention_heads.h"
 #include "optimizer/fusion/attention_mask.h"
 #include "optimizer/fusion/attention_scores.h"
 #include "optimizer/fusion/attention_sinks.h"
 #include "optimizer/passes/passes.h"
+#include "optimizer/rules/infer_again.h"
 #include "optimizer/shapes/axis_view.h"
 #include "optimizer/shapes/run_time_shape.h"
 
@@ -235,7 +235,7 @@ class AttentionFuser {
     for (const ValueId end : ViewsBehind(old)) {
       if (end == old || graph_.value(end).is_output) continue;
       graph_.value(end).type = Type();
-      ops::InferAt(graph_, graph_.value(end).producer, context_.registry);
+      InferAgain(graph_, graph_.value(end).producer, context_.registry, context_.logger);
     }
   }
 

@@ -24,10 +24,13 @@ const testing::PassExample kExample(
 constexpr const char* kConstants =
     "<float[4,3,1,1] w = {0.1, -0.2, 0.3, 0.4, 0.5, -0.6, 0.7, 0.8, 0.9, -1, 0.2, 0.3}, "
     "float[4,3,1,2] wide = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2}, "
+    "float[4,1,1,1] each = {1, -2, 3, -4}, "
     "float[3,4] b = {0.1, -0.2, 0.3, 0.4, 0.5, -0.6, 0.7, 0.8, 0.9, -1, 0.2, 0.3}, "
     "float[4,3] bt = {0.1, -0.2, 0.3, 0.4, 0.5, -0.6, 0.7, 0.8, 0.9, -1, 0.2, 0.3}, "
     "float[4] bias = {1, -1, 2, 0.5}, float[6,4] table = {1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, "
-    "3, 4, 5, 6}, int64[2] both = {2, -3}, int64[1] one = {2}, int64[1] first = {1}, int64[2] channels = {2, 3}, "
+    "3, 4, 5, 6}, float[6,4] table6 = {1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, "
+    "3, 4, 5, 6}, float[6,2] square6 = {1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3}, int64[2] both = {2, -3}, int64[1] one = "
+    "{2}, int64[1] first = {1}, int64[2] channels = {2, 3}, "
     "int64[1] rows = {0}>";
 
 // Of an image x, its sums z, rows r, and a matrix m that is not constant.
@@ -86,6 +89,7 @@ TEST(FuseConvReduceMax, LeavesOthersAlone) {
   EXPECT_EQ(Fused("c = com.ms.internal.nhwc.Conv<pads = [0, 0, 1, 0]>(x, w) " + reduce, four), "Conv ReduceMax")
       << "pads";
   EXPECT_EQ(Fused("c = com.ms.internal.nhwc.Conv(x, wide) " + reduce, four), "Conv ReduceMax") << "a wider kernel";
+  EXPECT_EQ(Fused("c = com.ms.internal.nhwc.Conv<group = 4>(z, each) " + reduce, four), "Conv ReduceMax") << "groups";
   EXPECT_EQ(Fused("c = com.ms.internal.nhwc.Conv<channels_first_output = 1>(x, w) " + reduce, four), "Conv ReduceMax")
       << "channels first";
 }
@@ -96,6 +100,13 @@ TEST(FuseConvReduceMax, LeavesOtherProductsAlone) {
             "MatMul ReduceMax MatMul")
       << "weights that others read";
   EXPECT_EQ(Fused("c = Gemm<alpha = 2.0>(r, b) y = ReduceMax(c, rows)", "float[1,4] y"), "Gemm ReduceMax") << "alpha";
+  EXPECT_EQ(Fused("c = Gemm<beta = 2.0>(r, b, bias) y = ReduceMax(c, rows)", "float[1,4] y"), "Gemm ReduceMax")
+      << "beta";
+  EXPECT_EQ(Fused("c = Gemm<transA = 1>(table, table6) y = ReduceMax(c, rows)", "float[1,4] y"), "Gemm ReduceMax")
+      << "the rows are columns";
+  EXPECT_EQ(Fused("c = ai.sardonyx.FusedMatMul<transA = 1>(z, square6) y = ReduceMax(c, one)", "float[a,b,c,d] y"),
+            "FusedMatMul ReduceMax")
+      << "the rows are columns";
   EXPECT_EQ(Fused("c = Gemm(r, b, table) y = ReduceMax(c, rows)", "float[1,4] y"), "Gemm ReduceMax") << "a summand";
   EXPECT_EQ(Fused("c = ai.sardonyx.FusedMatMul(x, b, bias, z) y = ReduceMax(c, one)", "float[a,b,c,d] y"),
             "FusedMatMul ReduceMax")

@@ -9,10 +9,10 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "ops/infer.h"
 #include "ops/layout.h"
 #include "optimizer/layout/min_cut.h"
 #include "optimizer/passes/passes.h"
+#include "optimizer/rules/infer_again.h"
 #include "optimizer/rules/rewrite.h"
 
 namespace sardonyx::optimizer {
@@ -130,7 +130,7 @@ class LayoutRewriter {
     if (!changed) return false;
     for (const ValueId value : moved_) MakeFirst(value);
     graph_.SortTopologically();
-    for (const NodeId id : graph_.order) ops::InferAt(graph_, id, registry_);
+    for (const NodeId id : graph_.order) InferAgain(graph_, id, registry_);
     return true;
   }
 
