@@ -111,24 +111,8 @@ TEST(FoldConstants, CastLikeNeedsTheOtherTypeOnly) {
   ExpectSameValues(graph, before, registry, {Tensor::Of<double>({1, -2}, Shape{2})});
 }
 
-// Only once the target is a number does inference see that 6 elements are not [4, 2]. No run needs to get there.
-TEST(FoldConstants, LeavesWhatCanNeverWorkToARunThatReachesIt) {
-  const ops::Registry registry;
-  Graph graph = PreparedGraph(
-      "g (bool c, float[2,3] x) => (float[m,n] y) <float[2] two = {2, 1}, int64[2] four = {4, 2}> {"
-      " y = If<then_branch = t () => (float[p,q] r) { d = Mul(two, two) k = Cast<to = 7>(d) s = Max(k, four) "
-      "r = Reshape(x, s) }, else_branch = e () => (float[p,q] r2) { r2 = Neg(x) }>(c) }",
-      registry);
-  RunPass(graph, registry);
-  Tensor x(DType::kFloat, Shape{2, 3});
-  std::fill_n(x.data<float>(), 6, 1.5f);
-  const auto branch = [&](bool taken) { return std::vector<Value>{Tensor::Scalar(taken), x}; };
-  EXPECT_EQ(::sardonyx::testing::Elements<float>(ops::EvaluateGraph(graph, registry, branch(false))[0]),
-            std::vector<float>(6, -1.5f));
-  EXPECT_THROW(ops::EvaluateGraph(graph, registry, branch(true)), Error);
-}
-
-// The same for passes that infer anew later on: they name unknown sizes, and change layouts.
+// Only once its axes are numbers does inference see that a node cannot work; folding sees it, and passes that infer
+// anew later on.
 TEST(FoldConstants, NoPassFailsBecauseOfWhatNoRunReaches) {
   const ops::Registry registry;
   for (const char* impossible : {"r = ReduceSum(v, eight)", "r, rest = Split<axis = 0>(v, eights)",
