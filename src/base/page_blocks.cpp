@@ -17,10 +17,13 @@
 #include <array>
 #include <atomic>
 #include <bit>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <new>
+
+#include "base/huge_page_choice.h"
 #endif
 
 namespace sardonyx {
@@ -55,6 +58,9 @@ constinit std::atomic<std::size_t> kept_bytes = 0, used_bytes = 0;
 // from each run would otherwise spend more time on fresh pages than on the result.
 constinit std::atomic<Header*> kept_large = nullptr;
 constinit std::atomic<std::size_t> kept_large_bytes = 0, last_large = 0;
+
+constexpr std::size_t kTriedAtOnce = std::size_t{32} << 20;  // bytes of which one huge page is touched and timed
+constinit HugePageChoice huge_pages;
 
 bool Fits(std::size_t block, std::size_t size) { return block >= size && block - size <= size / 4; }
 
@@ -236,7 +242,17 @@ void ReleasePageBlocks() noexcept {
 void* ReservePages(std::size_t size) noexcept { return MapAlignedPages(size, size); }
 void UnreservePages(void* begin, std::size_t size) noexcept { munmap(begin, size); }
 
-void PreferHugePages(void* begin, std::size_t size) noexcept { static_cast<void>(madvise(begin, size, MADV_HUGEPAGE)); }
+void PreferHugePages(void* begin, std::size_t size) noexcept {
+  auto* const pages = static_cast<std::byte*>(begin);
+  for (std::size_t done = 0; done < size; done += kTriedAtOnce) {
+    const std::size_t part = std::min(kTriedAtOnce, size - done);
+    if (!huge_pages.AskFor(part) || madvise(pages + done, part, MADV_HUGEPAGE) != 0) continue;
+    const auto start = std::chrono::steady_clock::now();
+    *static_cast<volatile std::byte*>(pages + done) = std::byte{0};
+    if (huge_pages.Took(std::chrono::steady_clock::now() - start) && part > kHugePage)
+      AvoidHugePages(pages + done + kHugePage, part - kHugePage);
+  }
+}
 
 void AvoidHugePages(void* begin, std::size_t size) noexcept {
   static_cast<void>(madvise(begin, size, MADV_NOHUGEPAGE));

@@ -34,7 +34,8 @@ void ReleasePageBlocks() noexcept;
 inline constexpr std::size_t kHugePage = std::size_t{2} << 20;
 void* ReservePages(std::size_t size) noexcept;
 void UnreservePages(void* begin, std::size_t size) noexcept;
-// Asks the system to take huge pages for a range: touching 512 small ones takes four times as long. A hint.
+// Asks the system to take huge pages for a range of zeros that nobody has touched: touching 512 small ones takes four
+// times as long. A hint. Touches the first page, and asks for no more for a while where that took long.
 void PreferHugePages(void* begin, std::size_t size) noexcept;
 // Takes that back: otherwise the system fills the gaps that DropPages leaves, to make huge pages of what is around
 // them.

@@ -19,9 +19,6 @@ constexpr std::size_t kLeast = std::size_t{16} << 10;  // smaller ones are left 
 constexpr std::size_t kMost = std::size_t{32} << 20;   // larger ones are blocks of their own
 constexpr std::size_t kRange = std::size_t{64} << 20;  // a power of two
 constexpr std::size_t kMany = std::size_t{4} << 20;    // of bytes in use, beside which half a huge page is little
-// Systems have some huge pages ready; more they may have to fetch from other programs or their host, which takes longer
-// than touching small ones.
-constexpr std::size_t kMostHuge = std::size_t{128} << 20;
 
 std::size_t RoundUp(std::size_t size, std::size_t step) { return (size + step - 1) / step * step; }
 
@@ -47,7 +44,7 @@ class Ranges {
     }
     std::byte* const data = BytesOf(current_) + current_->next;
     used_ += size;
-    if (used_ >= kMany && used_ <= kMostHuge) PreferHugePagesTo(current_->next + size);
+    if (used_ >= kMany) PreferHugePagesTo(current_->next + size);
     current_->next += size;
     current_->touched = std::max(current_->touched, current_->next);
     ++current_->parts;
