@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/free_memory.h"
+#include "base/memory/free_memory.h"
 #include "runtime/run_state.h"
 
 namespace sardonyx::runtime {

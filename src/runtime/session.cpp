@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "base/float_control.h"
-#include "base/free_memory.h"
+#include "base/memory/free_memory.h"
 #include "ir/compact.h"
 #include "ir/text.h"
 #include "model/load.h"

@@ -10,7 +10,7 @@
 // shapes, and that session infers and plans from what each run brings.
 #include <algorithm>
 
-#include "base/free_memory.h"
+#include "base/memory/free_memory.h"
 #include "planner/scalar_inputs.h"
 #include "runtime/program.h"
 #include "runtime/session.h"

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "base/error.h"
-#include "base/page_blocks.h"
+#include "base/memory/page_blocks.h"
 #include "tensor/host_allocators.h"
 
 namespace sardonyx {

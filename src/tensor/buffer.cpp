@@ -5,8 +5,8 @@
 #include <string>
 #include <utility>
 
-#include "base/kept_blocks.h"
 #include "base/limits.h"
+#include "base/memory/kept_blocks.h"
 #include "base/shape.h"
 #include "tensor/host_allocators.h"
 

@@ -5,7 +5,7 @@
 
 namespace sardonyx {
 
-// The heap, or for large blocks separate pages (base/page_blocks.h).
+// The heap, or for large blocks separate pages (base/memory/page_blocks.h).
 const std::shared_ptr<Allocator>& HostAllocatorFor(std::size_t size);
 
 }  // namespace sardonyx

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "base/lasting.h"
-#include "base/page_blocks.h"
+#include "base/memory/page_blocks.h"
 #include "tensor/weight_memory.h"
 
 namespace sardonyx {

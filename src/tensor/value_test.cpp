@@ -7,7 +7,7 @@
 #include <limits>
 #include <set>
 
-#include "base/kept_blocks.h"
+#include "base/memory/kept_blocks.h"
 
 namespace sardonyx {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "base/fork_mutex.h"
 #include "base/lasting.h"
-#include "base/page_blocks.h"
+#include "base/memory/page_blocks.h"
 
 namespace sardonyx {
 namespace {

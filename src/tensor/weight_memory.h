@@ -12,7 +12,7 @@ namespace sardonyx {
 bool IsWeightMemory(std::size_t size) noexcept;
 
 // `size` bytes, zeros, at the beginning of a page; nullptr if there is no memory, as always on systems without the page
-// blocks of base/page_blocks.h. Thread-safe, also after fork.
+// blocks of base/memory/page_blocks.h. Thread-safe, also after fork.
 void* AllocateWeightMemory(std::size_t size) noexcept;
 void FreeWeightMemory(void* data, std::size_t size) noexcept;
 

@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/page_blocks.h"
+#include "base/memory/page_blocks.h"
 #include "base/process.h"
 
 namespace sardonyx {

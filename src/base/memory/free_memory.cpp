@@ -1,9 +1,9 @@
-// base/free_memory.cpp - returns freed heap memory to the system (glibc only).
-#include "base/free_memory.h"
+// base/memory/free_memory.cpp - returns freed heap memory to the system (glibc only).
+#include "base/memory/free_memory.h"
 
 #include <atomic>
 
-#include "base/page_blocks.h"
+#include "base/memory/page_blocks.h"
 
 #if defined(__linux__)
 #include <malloc.h>

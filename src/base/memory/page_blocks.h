@@ -1,5 +1,5 @@
-// base/page_blocks.h - large blocks of memory that bypass the heap: taken from the system, and returned to it when they
-// are freed.
+// base/memory/page_blocks.h - large blocks of memory that bypass the heap: taken from the system, and returned to it
+// when they are freed.
 //
 // In the heap, a small block that is allocated later and stays can prevent a freed large block from being returned, and
 // the heap of each thread keeps its own. Freed blocks, at most 32 MB or as much as is in use, are kept for later

@@ -1,4 +1,4 @@
-// base/kept_blocks.h - frees small blocks of the heap a little later.
+// base/memory/kept_blocks.h - frees small blocks of the heap a little later.
 //
 // ONNX Runtime's arena leaves a freed block as it is until the block is needed again. Some released programs read an
 // output's number right after they released the value. The heap writes its own pointers into a freed block at once.

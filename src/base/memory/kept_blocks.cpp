@@ -1,5 +1,5 @@
-// base/kept_blocks.cpp - a ring of blocks that wait to be freed.
-#include "base/kept_blocks.h"
+// base/memory/kept_blocks.cpp - a ring of blocks that wait to be freed.
+#include "base/memory/kept_blocks.h"
 
 #include <array>
 #include <atomic>

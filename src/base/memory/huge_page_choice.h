@@ -1,4 +1,4 @@
-// base/huge_page_choice.h - whether huge pages are worth asking for, judged by how long the last one took.
+// base/memory/huge_page_choice.h - whether huge pages are worth asking for, judged by how long the last one took.
 //
 // A huge page that the system has ready takes a fifth of a millisecond, a quarter of what 512 small ones take. Where
 // the system first has to move other pages, or a virtual machine has to get the memory back from its host, it takes 7

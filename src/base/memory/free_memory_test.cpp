@@ -1,5 +1,5 @@
-// base/free_memory_test.cpp - freed blocks between blocks that stay are returned to the system.
-#include "base/free_memory.h"
+// base/memory/free_memory_test.cpp - freed blocks between blocks that stay are returned to the system.
+#include "base/memory/free_memory.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// base/kept_blocks_test.cpp - the heap gets small blocks back only after some others were freed.
-#include "base/kept_blocks.h"
+// base/memory/kept_blocks_test.cpp - the heap gets small blocks back only after some others were freed.
+#include "base/memory/kept_blocks.h"
 
 #include <gtest/gtest.h>
 

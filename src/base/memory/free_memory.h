@@ -1,4 +1,4 @@
-// base/free_memory.h - returns freed heap memory to the system.
+// base/memory/free_memory.h - returns freed heap memory to the system.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// base/page_blocks.cpp - maps each block separately, and keeps freed ones in atomic slots.
-#include "base/page_blocks.h"
+// base/memory/page_blocks.cpp - maps each block separately, and keeps freed ones in atomic slots.
+#include "base/memory/page_blocks.h"
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
@@ -23,7 +23,7 @@
 #include <cstring>
 #include <new>
 
-#include "base/huge_page_choice.h"
+#include "base/memory/huge_page_choice.h"
 #endif
 
 namespace sardonyx {

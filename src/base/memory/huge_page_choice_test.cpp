@@ -1,5 +1,5 @@
-// base/huge_page_choice_test.cpp - when huge pages are asked for again after one that took long.
-#include "base/huge_page_choice.h"
+// base/memory/huge_page_choice_test.cpp - when huge pages are asked for again after one that took long.
+#include "base/memory/huge_page_choice.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
-// base/page_blocks_test.cpp - blocks are aligned, reused for requests of a similar size, returned to the system, and
-// never handed out twice.
-#include "base/page_blocks.h"
+// base/memory/page_blocks_test.cpp - blocks are aligned, reused for requests of a similar size, returned to the system,
+// and never handed out twice.
+#include "base/memory/page_blocks.h"
 
 #include <gtest/gtest.h>
 
