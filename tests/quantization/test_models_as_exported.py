@@ -304,3 +304,31 @@ def test_rules_may_remove_nodes(tmp_path):
         del QDQRegistry["Mish"]
     assert contents(str(tmp_path / "q.onnx"))[0]["", "Mish"] == 0
     assert len(Model(str(tmp_path / "q.onnx")).graph.nodes) > 3
+
+
+def convolutions_of_one_weight(**attributes):
+    """As torch exports two layers that share a weight: the second one's is an Identity, whose type is not written."""
+    w = Weights(18)
+    proto = model([N("Identity", [w("w", 4, 4, 3, 3)], ["same"], "same"),
+                   N("Conv", ["x", "w", w("b", 4)], ["h"], "first", pads=[1] * 4),
+                   N("Conv", ["h", "same", w("c", 4)], ["y"], "second", pads=[1] * 4, **attributes)],
+                  {"x": [1, 4, 6, 6]}, ["y"], w.made)
+    del proto.graph.value_info[:]
+    return proto
+
+
+@pytest.mark.parametrize("attributes", [{}, {"kernel_shape": [3, 3]}], ids=str)
+@pytest.mark.parametrize("form", FORMS)
+def test_convolutions_that_share_a_weight(tmp_path, form, attributes):
+    """ONNX Runtime's tool fails for the dynamic form: "Expected same to be an initializer"."""
+    proto = convolutions_of_one_weight(**attributes)
+    how, arguments = FORMS[form]
+    assert_near(proto, quantized(how, proto, tmp_path / "q.onnx", **arguments))
+
+
+def test_a_bias_beside_a_weight_of_unknown_rank(tmp_path):
+    proto = convolutions_of_one_weight()
+    proto.graph.node[0].domain, proto.graph.node[0].op_type = "of.somebody", "Draw"
+    proto.opset_import.add(domain="of.somebody", version=1)
+    with pytest.raises(ValueError, match="'second'.*weight of known shape, found 'same'.*quant_pre_process"):
+        quantized("dynamic", proto, tmp_path / "q.onnx")

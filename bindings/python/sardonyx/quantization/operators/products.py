@@ -65,7 +65,18 @@ class ConvInteger(_IntegerProduct):
         bias, output = node.inputs[2] if len(node.inputs) > 2 else "", node.outputs[0]
         scaled = self.add_product("ConvInteger", values, attributes_of=node)
         if bias:
-            self.add_bias(scaled, bias, output, len(quantizer.graph.type_of(values[1].q_name).shape))
+            self.add_bias(scaled, bias, output, self.rank(values[1].q_name))
+
+    def rank(self, weight):
+        """The number of axes. A weight that another node makes (an Identity of a shared one) may have no known type."""
+        if kernel := self.node.attribute("kernel_shape", None):
+            return len(kernel) + 2
+        for name in (weight, self.node.inputs[1]):
+            known = self.quantizer.graph.type_of(name)
+            if known is not None and known.shape is not None:
+                return len(known.shape)
+        raise ValueError(f"{self.node!r}: expected a weight of known shape, found {self.node.inputs[1]!r} without one: "
+                         "run quant_pre_process on the model first, or exclude the node (nodes_to_exclude)")
 
     def add_bias(self, scaled, bias, output, rank):
         """The bias of a channel stands in axis 1."""
