@@ -34,6 +34,7 @@
 #include "ops/infer.h"
 #include "ops/infer_context.h"
 #include "ops/kernel_context.h"
+#include "ops/math/tape_walk.h"
 #include "ops/prepare_context.h"
 
 namespace sardonyx::ops {
@@ -42,10 +43,9 @@ namespace {
 using kernels::BinaryKind;
 using kernels::UnaryKind;
 
-constexpr std::int64_t kBlock = 512;   // elements of a block
+constexpr std::int64_t kBlock = kTapeBlock;
 constexpr std::int64_t kGrain = 8192;  // elements that are worth a thread
-constexpr std::size_t kMaxAxes = kMostDimensions;
-constexpr int kMaxResults = 16;  // blocks that are alive at once: 32 KiB, mostly far fewer
+constexpr int kMaxResults = 16;        // blocks that are alive at once: 32 KiB, mostly far fewer
 
 // A step's function; the operators of ops/math/unary.cpp and the activations are found by their names.
 struct Function {
@@ -142,56 +142,9 @@ struct Tape {
   float output_scale = 1, output_zero = 0;
 };
 
-// Elements of each input, and of the output behind them.
-using Places = std::array<std::int64_t, kMaxTapeInputs + 1>;
-
-// The output's axes, neighbours joined where all tensors go on alike, innermost first.
-struct Walk {
-  std::size_t rank = 0;
-  // The first `rank` are set; clearing all would take longer than a small run.
-  std::array<std::int64_t, kMaxAxes> sizes;
-  std::array<Places, kMaxAxes> strides;
-};
-
-Walk PlanWalk(KernelContext& c, std::size_t inputs) {
-  const Dims out = c.Output(0).shape;
-  Walk walk;
-  Places step;
-  step.fill(1);
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    const std::int64_t size = out[out.size() - 1 - i];
-    Places stride = {};
-    bool joins = walk.rank > 0;
-    for (std::size_t k = 0; k <= inputs; ++k) {
-      const Dims shape = k < inputs ? c.Input(k).shape : out;
-      const std::int64_t pitch = k < inputs ? c.Input(k).pitch : c.Output(0).pitch;
-      const std::int64_t mine = i < shape.size() ? shape[shape.size() - 1 - i] : 1;
-      if (mine != 1 && mine != size) {
-        Fail(Code::kInvalidArgument, "expected inputs that broadcast to ", ToText(out), ", found ", ToText(shape));
-      }
-      stride[k] = mine == 1 ? 0 : step[k];
-      step[k] *= i == 0 && pitch != 0 ? pitch : mine;  // rows may lie apart
-      joins = joins && stride[k] == walk.strides[walk.rank - 1][k] * walk.sizes[walk.rank - 1];
-    }
-    if (size == 1) continue;
-    if (joins) {
-      walk.sizes[walk.rank - 1] *= size;
-      continue;
-    }
-    walk.sizes[walk.rank] = size;
-    walk.strides[walk.rank++] = stride;
-  }
-  if (walk.rank == 0) {
-    walk.sizes[0] = 1;
-    walk.strides[0] = {};
-    walk.rank = 1;
-  }
-  return walk;
-}
-
 class TapeRunner {
  public:
-  TapeRunner(KernelContext& c, const Tape& tape) : tape_(tape), walk_(PlanWalk(c, tape.inputs)) {
+  TapeRunner(KernelContext& c, const Tape& tape) : tape_(tape), walk_(PlanTapeWalk(c, tape.inputs)) {
     for (std::size_t k = 0; k < tape.inputs; ++k) {
       const TensorRef& x = c.Input(k);
       if (x.dtype == DType::kFloat) {
@@ -217,73 +170,106 @@ class TapeRunner {
   }
 
   void Run(std::int64_t begin, std::int64_t end) const {
+    if (walk_.period == 0) return RunRows(begin, end, {});
+    alignas(64) float repeated[kMostPeriodic][2 * kBlock];
+    Rows rows;
+    for (std::size_t i = 0; i < kMostPeriodic; ++i) rows[i] = repeated[i];
+    RunRows(begin, end, rows);
+  }
+
+ private:
+  // Of each periodic input, its short row again and again, for as long as a block is.
+  using Rows = std::array<float*, kMostPeriodic>;
+
+  void RunRows(std::int64_t begin, std::int64_t end, const Rows& rows) const {
     while (begin < end) {
       std::int64_t rest = begin;
       Places at = {};
       for (std::size_t axis = 0; axis < walk_.rank; ++axis) {
         const std::int64_t index = rest % walk_.sizes[axis];
         rest /= walk_.sizes[axis];
-        for (std::size_t k = 0; k <= tape_.inputs; ++k) at[k] += index * walk_.strides[axis][k];
+        for (std::size_t k = 0; k <= tape_.inputs; ++k)
+          if (axis != 0 || !IsPeriodic(k)) at[k] += index * walk_.strides[axis][k];
       }
+      if (walk_.period != 0) WriteOut(at, rows);
       const std::int64_t row_end = std::min(end, begin - begin % walk_.sizes[0] + walk_.sizes[0]);
       for (; begin < row_end; begin += kBlock) {
         const std::int64_t n = std::min(kBlock, row_end - begin);
+        Rows from = rows;
+        if (walk_.period != 0)
+          for (float*& row : from) row += begin % walk_.period;
         if (streamed_) {
-          StreamBlock(at, static_cast<std::size_t>(n));
+          StreamBlock(at, from, static_cast<std::size_t>(n));
         } else if (output_ != nullptr) {
-          RunBlock(at, output_ + at[tape_.inputs], static_cast<std::size_t>(n));
+          RunBlock(at, from, output_ + at[tape_.inputs], static_cast<std::size_t>(n));
         } else if (narrow_ != nullptr) {
           alignas(64) float block[kBlock];
-          RunBlock(at, block, static_cast<std::size_t>(n));
+          RunBlock(at, from, block, static_cast<std::size_t>(n));
           narrow_(block, static_cast<std::size_t>(n), output_halves_, begin);
         } else {
-          RunQuantized(at, output_bytes_ + begin, static_cast<std::size_t>(n));
+          RunQuantized(at, from, output_bytes_ + begin, static_cast<std::size_t>(n));
         }
-        for (std::size_t k = 0; k <= tape_.inputs; ++k) at[k] += n * walk_.strides[0][k];
+        for (std::size_t k = 0; k <= tape_.inputs; ++k)
+          if (!IsPeriodic(k)) at[k] += n * walk_.strides[0][k];
       }
       begin = row_end;
     }
     if (streamed_) kernels::FinishStreaming();
   }
 
- private:
+  bool IsPeriodic(std::size_t k) const { return walk_.periodic[k] >= 0; }
+
+  void WriteOut(const Places& at, const Rows& rows) const {
+    const auto period = static_cast<std::size_t>(walk_.period);
+    const std::size_t size = static_cast<std::size_t>(std::min(kBlock, walk_.sizes[0])) + period;
+    for (std::size_t k = 0; k < tape_.inputs; ++k) {
+      if (!IsPeriodic(k)) continue;
+      float* const row = rows[static_cast<std::size_t>(walk_.periodic[k])];
+      if (inputs_[k] != nullptr) {
+        std::copy_n(inputs_[k] + at[k], period, row);
+      } else {
+        LoadInput(k, at[k], period, row);
+      }
+      for (std::size_t done = period; done < size; done *= 2) std::copy_n(row, std::min(done, size - done), row + done);
+    }
+  }
+
   // A block of floats or halves, past the caches.
-  void StreamBlock(const Places& at, std::size_t n) const {
+  void StreamBlock(const Places& at, const Rows& rows, std::size_t n) const {
     const std::int64_t begin = at[tape_.inputs];
     alignas(64) float block[kBlock];
-    RunBlock(at, block, n);
+    RunBlock(at, rows, block, n);
     if (output_ != nullptr) return kernels::Stream()(block, output_ + begin, n * sizeof(float));
     alignas(64) std::uint16_t halves[kBlock];
     narrow_(block, n, halves, 0);
     kernels::Stream()(halves, static_cast<std::uint16_t*>(output_halves_) + begin, n * sizeof(std::uint16_t));
   }
 
-  void RunQuantized(const Places& at, std::uint8_t* y, std::size_t n) const {
+  void RunQuantized(const Places& at, const Rows& rows, std::uint8_t* y, std::size_t n) const {
     alignas(64) float block[kBlock];
-    RunBlock(at, block, n);
+    RunBlock(at, rows, block, n);
     const float low = tape_.to == DType::kInt8 ? -128.0f : 0.0f;
     kernels::Quantization().quantize(tape_.to, true)(block, &tape_.output_scale, &tape_.output_zero, low, low + 255, n,
                                                      y);
   }
 
-  // The elements of half and 8-bit inputs as floats; one where an input is repeated.
-  void Load(const Places& at, std::size_t n, float (*loaded)[kBlock]) const {
+  // The elements of a half or 8-bit input as floats.
+  void LoadInput(std::size_t k, std::int64_t at, std::size_t count, float* to) const {
+    if (halves_[k] != nullptr) widen_[k](halves_[k], at, count, to);
+    if (bytes_[k] == nullptr) return;
     const kernels::QuantizedTable& table = kernels::Quantized8();
-    for (std::size_t k = 0; k < tape_.inputs; ++k) {
-      const std::size_t count = walk_.strides[0][k] == 0 ? 1 : n;
-      if (halves_[k] != nullptr) widen_[k](halves_[k], at[k], count, loaded[k]);
-      if (bytes_[k] == nullptr) continue;
-      (is_signed_[k] ? table.dequantize_signed : table.dequantize_unsigned)(bytes_[k] + at[k], tape_.input_scales[k],
-                                                                            tape_.input_zeros[k], count, loaded[k]);
-    }
+    (is_signed_[k] ? table.dequantize_signed : table.dequantize_unsigned)(bytes_[k] + at, tape_.input_scales[k],
+                                                                          tape_.input_zeros[k], count, to);
   }
 
-  void RunBlock(const Places& at, float* y, std::size_t n) const {
+  void RunBlock(const Places& at, const Rows& rows, float* y, std::size_t n) const {
     alignas(64) float blocks[kMaxResults][kBlock], loaded[kMaxTapeInputs][kBlock];
-    Load(at, n, loaded);
+    for (std::size_t k = 0; k < tape_.inputs; ++k)
+      if (!IsPeriodic(k)) LoadInput(k, at[k], walk_.strides[0][k] == 0 ? 1 : n, loaded[k]);
     const auto find = [&](const Operand& operand) -> const float* {
       if (operand.block >= 0) return blocks[operand.block];
       const auto k = static_cast<std::size_t>(operand.input);
+      if (IsPeriodic(k)) return rows[static_cast<std::size_t>(walk_.periodic[k])];
       return inputs_[k] == nullptr ? loaded[k] : inputs_[k] + at[k];
     };
     const auto repeats = [&](const Operand& operand) {
@@ -310,7 +296,7 @@ class TapeRunner {
   }
 
   const Tape& tape_;
-  Walk walk_;
+  TapeWalk walk_;
   std::array<const float*, kMaxTapeInputs> inputs_ = {};
   std::array<const std::uint8_t*, kMaxTapeInputs> bytes_ = {};  // of 8-bit inputs
   std::array<bool, kMaxTapeInputs> is_signed_ = {};

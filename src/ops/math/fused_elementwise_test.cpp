@@ -44,6 +44,41 @@ TEST(FusedElementwise, HasTheBitsOfTheSingleOperators) {
   }
 }
 
+Tensor As(DType to, const Tensor& x) {
+  return One({.op = "Cast", .version = 13, .inputs = {x}, .attributes = {{"to", static_cast<std::int64_t>(to)}}});
+}
+
+// Gates of channels that lie last: short rows are joined, across the edges of blocks and of the parts of threads.
+TEST(FusedElementwise, JoinsRowsOfFewChannels) {
+  for (const std::int64_t channels : {1, 2, 3, 16, 40, 255, 256, 257})
+    for (const std::int64_t batch : {1, 2})
+      for (const std::int64_t positions : {0, 1, 7, 150}) {
+        const Tensor x = Numbers({batch, positions, channels}), gate = Numbers({batch, 1, channels}, 0.11f),
+                     bias = Numbers({channels}, 0.21f), scale = Numbers({1, 1, channels}, 0.7f), one = Floats({1.5f});
+        const Tensor gated = Binary("Mul", x, gate), sum = Binary("Add", gated, one);
+        const auto text = ToText(x.shape());
+        EXPECT_TRUE(SameBits(One(Tape({x, gate, one}, {"Mul", "Add"}, {0, 1, -1, 2})), sum)) << text;
+        EXPECT_TRUE(SameBits(One(Tape({gate, x, bias}, {"Mul", "Add"}, {0, 1, -1, 2})), Binary("Add", gated, bias)))
+            << text;
+        const Tensor three = Binary("Mul", Binary("Add", gated, bias), scale);  // more than are written out
+        EXPECT_TRUE(SameBits(One(Tape({x, gate, bias, scale}, {"Mul", "Add", "Mul"}, {0, 1, -1, 2, -2, 3})), three))
+            << text;
+        const Tensor x16 = As(DType::kFloat16, x), gate16 = As(DType::kFloat16, gate);
+        const Tensor halves = Binary("Mul", As(DType::kFloat, x16), As(DType::kFloat, gate16));
+        EXPECT_TRUE(SameBits(One(Tape({x16, gate16}, {"Mul"}, {0, 1})), halves)) << text;
+      }
+}
+
+// Positions beside channels, with gates of a position, and of a row of positions.
+TEST(FusedElementwise, GoesThroughRowsThatOtherAxesRepeat) {
+  const Tensor x = Numbers({3, 5, 6, 4});
+  for (const Shape& shape : {Shape{3, 1, 6, 4}, Shape{3, 5, 1, 4}, Shape{3, 5, 6, 1}, Shape{5, 1, 4}, Shape{6, 1}}) {
+    const Tensor c = Numbers(shape, 0.11f);
+    EXPECT_TRUE(SameBits(One(Tape({x, c}, {"Mul", "Sub"}, {0, 1, -1, 1})), Binary("Sub", Binary("Mul", x, c), c)))
+        << ToText(shape);
+  }
+}
+
 TEST(FusedElementwise, KeepsNaNAndInfinity) {
   const float infinity = std::numeric_limits<float>::infinity();
   const std::vector<float> y =
