@@ -6,8 +6,8 @@
 // one group.
 //
 // A group may end with QuantizeLinear and have quantized values inside. Where it reads what DequantizeLinear makes of
-// an 8-bit tensor, it reads that tensor instead. Likewise it may end with a Cast to float16 or bfloat16, and read
-// tensors of these types.
+// an 8-bit tensor, it reads that tensor instead; one function is group enough then. Likewise it may end with a Cast to
+// float16 or bfloat16, and read tensors of these types.
 #include <algorithm>
 #include <unordered_map>
 
@@ -32,7 +32,8 @@ class ElementwiseFuser {
     bool changed = false;
     for (const NodeId id : order) {
       const auto members = members_.find(id);
-      if (members != members_.end() && members->second.size() > 1) changed |= Fuse(id, members->second);
+      if (members != members_.end() && (members->second.size() > 1 || IsFunctionOfBytes(id)))
+        changed |= Fuse(id, members->second);
     }
     return changed;
   }
@@ -78,6 +79,15 @@ class ElementwiseFuser {
       return ops::TapeStep{y->dtype == DType::kInt8 ? "QuantizeInt8" : "QuantizeUInt8", false,
                            static_cast<float>(y->scale_value), static_cast<float>(y->zero_value)};
     return ops::TapeStepOf(graph_, node);
+  }
+  // A function of one value that DequantizeLinear makes for it alone: together they spare a tensor of floats.
+  bool IsFunctionOfBytes(NodeId id) const {
+    const Node& node = graph_.node(id);
+    const auto step = StepOf(node);
+    if (!step || step->binary || Requantized(node)) return false;
+    const auto x = DequantizedFrom(graph_, node.inputs[0]);
+    return x && x->IsPerTensor8() && graph_.node(x->node).provider == node.provider &&
+           SoleReader(graph_, node.inputs[0]) == id;
   }
   // Operand i of the node's step.
   ValueId OperandOf(const Node& node, std::size_t i) const {

@@ -47,6 +47,14 @@ TEST(FuseElementwiseQuantized, EndsInFloatsToo) {
   EXPECT_EQ(Fused("a = Sub(xd, vd) y = Tanh(a)", "float[3,700] y").Operators(), kBoth);
 }
 
+// The gates of squeeze and excitation: a function of bytes whose floats two nodes read, one of them no elementwise one.
+TEST(FuseElementwiseQuantized, TakesOneFunctionOfBytes) {
+  const PassedGraph g = Fused("y = Tanh(xd) w = ReduceMax(y)", "float[3,700] y, float[1,1] w");
+  EXPECT_EQ(g.Operators(), std::string(kBoth) + " ReduceMax") << g.Text();
+  const PassedGraph shared = Fused("y = Tanh(xd) w = ReduceMax(xd)", "float[3,700] y, float[1,1] w");
+  EXPECT_EQ(shared.Operators(), "DequantizeLinear Tanh ReduceMax") << shared.Text();
+}
+
 TEST(FuseElementwiseQuantized, LeavesQuantizedValuesThatOthersRead) {
   const PassedGraph g = Fused(
       "a = Sub(xd, vd) aq = QuantizeLinear(a, t, k) ad = DequantizeLinear(aq, t, k) b = Tanh(ad) m = Mul(b, ad) "
