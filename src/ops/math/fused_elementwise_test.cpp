@@ -69,6 +69,24 @@ TEST(FusedElementwise, JoinsRowsOfFewChannels) {
       }
 }
 
+TEST(FusedElementwise, JoinsRowsOfBytes) {
+  Tensor x(DType::kUInt8, {2, 90, 40}), gate(DType::kInt8, {2, 1, 40});
+  for (std::int64_t i = 0; i < x.count(); ++i) x.data<std::uint8_t>()[i] = static_cast<std::uint8_t>(i * 37 % 251);
+  for (std::int64_t i = 0; i < gate.count(); ++i) gate.data<std::int8_t>()[i] = static_cast<std::int8_t>(i * 5 % 127);
+  OpCall call = Tape({x, gate}, {"Mul"}, {0, 1});
+  call.attributes.emplace_back("input_scales", std::vector<float>{0.02f, 0.005f});
+  call.attributes.emplace_back("input_zeros", std::vector<float>{120, -3});
+  const auto floats = [](const Tensor& q, float scale_value, const Tensor& zero) {
+    Tensor scale(DType::kFloat, {});
+    scale.data<float>()[0] = scale_value;
+    return One({.op = "DequantizeLinear", .version = 13, .inputs = {q, scale, zero}});
+  };
+  Tensor x_zero(DType::kUInt8, {}), gate_zero(DType::kInt8, {});
+  x_zero.data<std::uint8_t>()[0] = 120;
+  gate_zero.data<std::int8_t>()[0] = -3;
+  EXPECT_TRUE(SameBits(One(call), Binary("Mul", floats(x, 0.02f, x_zero), floats(gate, 0.005f, gate_zero))));
+}
+
 // Positions beside channels, with gates of a position, and of a row of positions.
 TEST(FusedElementwise, GoesThroughRowsThatOtherAxesRepeat) {
   const Tensor x = Numbers({3, 5, 6, 4});
