@@ -27,7 +27,7 @@ struct TapeWalk {
   // and biases of channels that lie last): a step's function would otherwise be called for a few elements at a time.
   // Such an input is written out for a block; its stride along the joined axis means nothing.
   std::int64_t period = 0;                               // elements of such a row; 0: none are joined
-  std::array<std::int8_t, kMaxTapeInputs + 1> periodic;  // the how-manieth of those an input is, or -1
+  std::array<std::int8_t, kMaxTapeInputs + 1> periodic;  // which of those an input is, from 0 on, or -1
 };
 
 // Fails with kInvalidArgument where an input does not broadcast to the output.
