@@ -360,7 +360,7 @@ class Runner {
       p.b_zero = any_zero ? g.zeros + first : nullptr;
       p.bias = args_.bias != nullptr ? args_.bias + first : nullptr;
       p.common.result = g.result, p.common.sum = &g.sum;
-      p.common.low = g.Low(), p.common.high = g.High(), p.common.zero = static_cast<uint32_t>(g.y_zero);
+      p.common.SetBytes(g.y_signed, g.y_zero);
       p.common.c_row_stride = s_.out_channels;
       p.plane = IsFirst(g.out_layout) ? g.out_pixels : 0;
       p.c = static_cast<std::byte*>(g.y) + first * (p.plane != 0 ? p.plane : 1) * g.ResultBytes();

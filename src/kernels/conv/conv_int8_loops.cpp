@@ -67,6 +67,9 @@ class Loops {
     return u;
   }
 
+  // Positions that a call of a tile is given, about.
+  int64_t RowsOfCall() const { return g_.paired != nullptr ? std::min(g_.count[2], kStripPixels) : tiles_.rows; }
+
   bool ChannelsLast() const { return g_.out_layout == ImageLayout::kChannelsLast; }
 
   void RunUnit(int64_t unit) const {
@@ -87,10 +90,11 @@ class Loops {
     t.result = g_.result;
     t.c_row_stride = ChannelsLast() ? g_.Channels() : kMostColumns;
     t.scales = g_.scales != nullptr ? g_.scales + sweep.channel : nullptr;
-    t.low = g_.Low(), t.high = g_.High(), t.zero = static_cast<std::uint32_t>(g_.y_zero);
+    t.SetBytes(g_.y_signed, g_.y_zero);
     t.sum = &g_.sum;
     const int64_t first = strips_.count() * u.chunk / chunks_, last = strips_.count() * (u.chunk + 1) / chunks_;
-    sweep.fetch = PlanFetch(unit, (last - first) * Product(g_.count) / strips_.count() / tiles_.rows);
+    const int64_t calls = (last - first) * Product(g_.count) / strips_.count() / RowsOfCall();
+    sweep.fetch = PlanFetch(unit, calls);
     for (int64_t s = first; s < last; ++s) {
       const Strip at = strips_.At(s);
       RunStrip(u, at, &sweep);
@@ -99,25 +103,39 @@ class Loops {
   }
 
   // Also after the last unit of a piece of work: the thread goes on with the next one if no other is faster.
-  PanelFetch PlanFetch(int64_t unit, int64_t tiles) const {
+  PanelFetch PlanFetch(int64_t unit, int64_t calls) const {
     if (unit + 1 == UnitCount() || panels_ * g_.groups == 1) return {};
-    return PanelFetch::Plan(Decode(unit + 1).panel_data, tiles, tiles_.columns * 4);
+    return PanelFetch::Plan(Decode(unit + 1).panel_data, calls, tiles_.columns * 4);
   }
 
   void RunStrip(const Unit& u, const Strip& strip, Sweep* sweep) const {
     const int64_t width = strip.columns;
-    if (ForTilesOfTwoRows(strip, tiles_.rows, [&](const TilePositions& at) { RunTile(u, at, sweep); })) return;
+    if (ForTilesOfTwoRows(strip, tiles_.rows, [&](const TilePositions& at) { RunTiles(u, at, 1, sweep); })) return;
     int64_t pixel = 0;
-    const int64_t parts = CeilDivide(width, tiles_.rows);
-    for (int64_t r = 0; r < strip.rows; ++r)
-      for (int64_t i = 0; i < parts; ++i) {
-        const int64_t begin = width * i / parts, count = width * (i + 1) / parts - begin;
-        RunTile(u, {strip.row + r, -1, strip.column + begin, count, pixel}, sweep);
-        pixel += count;
-      }
+    for (int64_t r = 0; r < strip.rows; ++r, pixel += width)
+      RunRow(u, {strip.row + r, -1, strip.column, width, pixel}, sweep);
   }
 
-  void RunTile(const Unit& u, const TilePositions& at, Sweep* sweep) const {
+  // Part of one row of positions: tiles one after the other by one call where the tile can, else tiles of like heights.
+  void RunRow(const Unit& u, const TilePositions& row, Sweep* sweep) const {
+    const int64_t parts = CeilDivide(row.count, tiles_.rows);
+    const int64_t whole = g_.paired != nullptr ? row.count / tiles_.rows : 0;
+    const auto run = [&](int64_t begin, int64_t count, int64_t tiles) {
+      RunTiles(u, {row.row, -1, row.column + begin, count, row.pixel + begin}, tiles, sweep);
+    };
+    if (whole > 1) {
+      run(0, tiles_.rows, whole);
+      if (whole < parts) run(whole * tiles_.rows, row.count - whole * tiles_.rows, 1);
+      return;
+    }
+    for (int64_t i = 0; i < parts; ++i) {
+      const int64_t begin = row.count * i / parts;
+      run(begin, row.count * (i + 1) / parts - begin, 1);
+    }
+  }
+
+  // `tiles` tiles, each of the positions that follow those of the one before.
+  void RunTiles(const Unit& u, const TilePositions& at, int64_t tiles, Sweep* sweep) const {
     const auto [row, second, column, count, pixel] = at;
     TileInt8Args& t = sweep->t;
     const int64_t rows = second >= 0 ? 2 * count : count, run = (rows + 1) / 2, size = g_.ResultBytes();
@@ -140,7 +158,8 @@ class Loops {
     // Rows of positions follow each other in y and in the strip alike.
     t.c1 = base + (at0 + (second >= 0 && ChannelsLast() ? g_.count[2] : run) * t.c_row_stride) * size;
     sweep->fetch.Give(g_.runs * t.k_groups, t.b, &t);
-    if (g_.paired != nullptr) return g_.paired->Run(t, tiles_.columns, rows, u.fits);
+    t.prefetch_step = CeilDivide(t.prefetch_step, tiles);
+    if (g_.paired != nullptr) return g_.paired->Run(t, tiles_.columns, rows, tiles, u.fits);
     tiles_.Run(t, rows);
   }
 

@@ -347,9 +347,11 @@ TEST(ConvInt8, DepthwiseWithZeroPointsAtEitherEnd) {
 TEST(ConvInt8, AddsAValueOfTheResultsShape) {
   ThreeInTurn threads;
   for (const Case& c : kCases)
-    for (const bool is_signed : {false, true}) {
+    for (int flags = 0; flags < 4; ++flags) {
+      const bool is_signed = (flags & 1) != 0;
       Kinds kinds;
       kinds.sum = true, kinds.y_signed = is_signed, kinds.w_zeros = is_signed ? 1 : 0;
+      if ((flags & 2) != 0) kinds.small = true, kinds.way = ConvInt8Way::kSmallWeights;
       ConvShape shape = Shape(c, false);
       shape.out_layout = kLast;
       if (ConvInt8Adds(shape)) Check(c, kinds, threads);

@@ -19,7 +19,11 @@ static_assert(kVectors * kLanes == kDepthwiseLanes);
 class Results {
  public:
   Results(const DepthwiseInt8Args& a, ptrdiff_t channel, ptrdiff_t count)
-      : a_(a), channel_(channel), count_(count), bounds_(a.low, a.high, a.zero), packer_(a.low, a.high, a.zero) {
+      : a_(a),
+        channel_(channel),
+        count_(count),
+        bounds_(a.low, a.high, a.zero),
+        packer_(a.high, a.zero, a.low + static_cast<float>(static_cast<std::int32_t>(a.zero)) < 0) {
     for (ptrdiff_t v = 0; v < kVectors; ++v)
       scales_[v] = a.scales != nullptr ? Load(a.scales + channel + v * kLanes, lanes(v)) : Broadcast(0);
   }

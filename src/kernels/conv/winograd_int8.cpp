@@ -71,12 +71,10 @@ class WinogradTask {
  public:
   WinogradTask(const ConvInt8Args& args, const Plan& plan, const TileInt8Set& tiles)
       : args_(args), s_(args.shape), p_(plan), tiles_(tiles), in_(Best(kIn, tiles.isa)), out_(Best(kOut, tiles.isa)) {
-    const int low = LowestByte(args.y_signed), high = HighestByte(args.y_signed);
     finish_.result = args.result;
     finish_.c_row_stride = s_.out_channels;
     finish_.columns = plan.nr;
-    finish_.low = static_cast<float>(low - args.y_zero), finish_.high = static_cast<float>(high - args.y_zero);
-    finish_.zero = static_cast<std::uint32_t>(args.y_zero);
+    finish_.SetBytes(args.y_signed, args.y_zero);
     finish_.sum = &args.sum;
   }
 

@@ -99,9 +99,7 @@ void PackB(const GemmInt8Args& g, const TileInt8Set& t, std::byte* packed, Paral
 void SetResult(const GemmInt8Args& g, TileInt8Args* t) {
   t->result = g.result;
   t->c_row_stride = g.ldc;
-  t->low = static_cast<float>(LowestByte(g.c_signed) - g.c_zero);
-  t->high = static_cast<float>(HighestByte(g.c_signed) - g.c_zero);
-  t->zero = static_cast<uint32_t>(g.c_zero);
+  t->SetBytes(g.c_signed, g.c_zero);
 }
 
 class Product {

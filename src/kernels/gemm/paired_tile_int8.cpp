@@ -11,7 +11,7 @@ using std::int64_t;
 
 constexpr int kMostTogether = 32767 / 255;  // weights of one sign that meet in a sum
 
-constexpr Variant<PairedTilesInt8Fn> kVariants[] = {SDX_VARIANTS(PairedTileSet)};
+constexpr Variant<PairedTileSetFn> kVariants[] = {SDX_VARIANTS(PairedTileSet)};
 
 }  // namespace
 

@@ -14,14 +14,16 @@
 
 namespace sardonyx::kernels {
 
-// fits: [taps][k_groups / 2] of the panel.
-using PairedTileInt8Fn = void(const TileInt8Args& args, const std::uint8_t* fits);
+// `count` tiles, each of the rows that follow those of the one before. fits:
+// [taps][k_groups / 2] of the panel.
+using PairedTilesInt8Fn = void(const TileInt8Args& first, std::int64_t count, const std::uint8_t* fits);
 
 struct PairedTilesInt8 {
-  PairedTileInt8Fn* const* wide;  // as those of TileInt8Set
-  PairedTileInt8Fn* const* narrow;
-  void Run(const TileInt8Args& t, std::int64_t columns, std::int64_t rows, const std::uint8_t* fits) const {
-    (2 * t.columns <= columns ? narrow : wide)[rows - 1](t, fits);
+  PairedTilesInt8Fn* const* wide;  // as those of TileInt8Set
+  PairedTilesInt8Fn* const* narrow;
+  void Run(const TileInt8Args& t, std::int64_t columns, std::int64_t rows, std::int64_t count,
+           const std::uint8_t* fits) const {
+    (2 * t.columns <= columns ? narrow : wide)[rows - 1](t, count, fits);
   }
 };
 
@@ -33,10 +35,10 @@ const PairedTilesInt8* PairedTilesOf(const TileInt8Set& tiles);
 // packed form.
 void FindPairsThatFit(const std::byte* groups, std::int64_t count, std::int64_t columns, std::uint8_t* fits);
 
-using PairedTilesInt8Fn = const PairedTilesInt8*();
-#define SDX_DECLARE(isa)           \
-  namespace isa {                  \
-  PairedTilesInt8Fn PairedTileSet; \
+using PairedTileSetFn = const PairedTilesInt8*();
+#define SDX_DECLARE(isa)         \
+  namespace isa {                \
+  PairedTileSetFn PairedTileSet; \
   }
 SDX_FOR_EACH_ISA(SDX_DECLARE)
 #undef SDX_DECLARE

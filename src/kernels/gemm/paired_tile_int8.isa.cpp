@@ -35,7 +35,7 @@ template <bool kTogether, int R, int V>
 }
 
 template <int R, int V>
-void PairedTile(const TileInt8Args& t, const std::uint8_t* fits) {
+[[gnu::always_inline]] inline void OneTile(const TileInt8Args& t, const std::uint8_t* fits, const char* prefetch) {
   UintVec acc[R][V];
 #pragma GCC unroll 2
   for (ptrdiff_t v = 0; v < V; ++v) {
@@ -50,7 +50,6 @@ void PairedTile(const TileInt8Args& t, const std::uint8_t* fits) {
   }
   const ptrdiff_t stride = t.a_row_bytes, step = t.prefetch_step;
   const std::byte* b = t.b;
-  const char* prefetch = t.prefetch;
   for (int64_t tap = 0; tap < t.taps; ++tap) {
     const std::byte *p = t.a0 + t.tap_offsets[tap], *q = t.a1 + t.tap_offsets[tap];
     for (int64_t pair = 0; pair < t.k_groups / 2; ++pair) {
@@ -77,12 +76,30 @@ void PairedTile(const TileInt8Args& t, const std::uint8_t* fits) {
   Finish(t, acc);
 }
 
+// The next R rows.
+template <int R>
+void Advance(TileInt8Args* t) {
+  t->a0 += R * t->a_row_bytes, t->a1 += R * t->a_row_bytes;
+  if (t->row_terms0 != nullptr) t->row_terms0 += R, t->row_terms1 += R;
+  const ptrdiff_t elements = R * t->c_row_stride, bytes = elements * (t->result == Int8Result::kBytes ? 1 : 4);
+  t->c0 = static_cast<std::byte*>(t->c0) + bytes, t->c1 = static_cast<std::byte*>(t->c1) + bytes;
+  if (t->z0 != nullptr) t->z0 += elements, t->z1 += elements;
+}
+
+template <int R, int V>
+void PairedTiles(const TileInt8Args& first, int64_t count, const std::uint8_t* fits) {
+  if (count == 1) return OneTile<R, V>(first, fits, first.prefetch);
+  TileInt8Args t = first;
+  const ptrdiff_t fetched = t.taps * t.k_groups * t.prefetch_step;
+  for (int64_t i = 0; i < count; ++i, Advance<R>(&t)) OneTile<R, V>(t, fits, first.prefetch + i * fetched);
+}
+
 template <int V, int... I>
 constexpr auto MakeTable(std::integer_sequence<int, I...>) {
   struct Table {
-    PairedTileInt8Fn* run[sizeof...(I)];
+    PairedTilesInt8Fn* run[sizeof...(I)];
   };
-  return Table{{PairedTile<I + 1, V>...}};
+  return Table{{PairedTiles<I + 1, V>...}};
 }
 
 }  // namespace

@@ -45,8 +45,9 @@ TEST(PairedTileInt8, GivesTheLargestSums) {
         std::uint8_t fits = 0;
         FindPairsThatFit(reinterpret_cast<const std::byte*>(b), 3, kColumns, &fits);
         EXPECT_EQ(fits, together);
-        const std::vector<std::uint8_t> a(6 * 12, 255);
-        std::vector<std::int32_t> c(6 * kColumns);
+        constexpr std::int64_t kTiles = 2;
+        const std::vector<std::uint8_t> a(kTiles * 6 * 12, 255);
+        std::vector<std::int32_t> c(kTiles * 6 * kColumns);
         const std::ptrdiff_t offset = 0;
         TileInt8Args t{};
         t.a0 = reinterpret_cast<const std::byte*>(a.data()), t.a1 = t.a0 + 36, t.a_row_bytes = 12;
@@ -54,7 +55,7 @@ TEST(PairedTileInt8, GivesTheLargestSums) {
         t.b = reinterpret_cast<const std::byte*>(b), t.prefetch = reinterpret_cast<const char*>(b);
         t.columns = t.c_row_stride = kColumns;
         t.c0 = c.data(), t.c1 = c.data() + 3 * kColumns;
-        tiles->Run(t, kColumns, 6, &fits);
+        tiles->Run(t, kColumns, 6, kTiles, &fits);
         for (const std::int32_t sum : c) EXPECT_EQ(sum, 12 * 255 * w * sign);
       }
     }

@@ -45,12 +45,20 @@ struct TileInt8Args {
   const float* scales;          // [columns]
   const float* row_scales;      // [rows]; null: 1
   const float* bias;            // [columns]; null: 0; kFloats only
-  float low, high;              // kBytes: bounds before zero is added
+  float low, high;              // kBytes: bounds before zero is added; see SetBytes
   std::uint32_t zero;
+  bool c_signed;
   // kBytes: what is added, rows like those of c; z0 null: nothing. Scales and zero points are those of sum.
   const std::uint8_t* z0;
   const std::uint8_t* z1;
   const Int8Sum* sum;
+
+  // kBytes of this type and zero point.
+  void SetBytes(bool is_signed, int zero_point) {
+    c_signed = is_signed, zero = static_cast<std::uint32_t>(zero_point);
+    low = static_cast<float>(LowestByte(is_signed) - zero_point);
+    high = static_cast<float>(HighestByte(is_signed) - zero_point);
+  }
 };
 
 using TileInt8Fn = void(const TileInt8Args&);

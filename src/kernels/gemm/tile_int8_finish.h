@@ -103,7 +103,7 @@ template <int R, int V, bool kZFirst, bool kSigned>
   if constexpr (V == 2) {
     if (t.columns == V * kLanes) {
       const Vec scales[2] = {Load(t.scales), Load(t.scales + kLanes)};
-      return PackRows<R>(t, RowPacker(kLowest, kLowest + 255, 0), [&](ptrdiff_t r, ptrdiff_t v) {
+      return PackRows<R>(t, RowPacker(kLowest + 255, 0, kSigned), [&](ptrdiff_t r, ptrdiff_t v) {
         return add(acc[r][v], scales[v], BytesAsFloats<kSigned>(RowAt<R>(t.z0, t.z1, t.c_row_stride, r) + v * kLanes));
       });
     }
@@ -126,7 +126,7 @@ template <int R, int V>
   if constexpr (V == 2) {
     if (t.columns == V * kLanes && t.row_scales == nullptr) {
       const Vec scale0 = Load(t.scales), scale1 = Load(t.scales + kLanes);
-      return PackRows<R>(t, RowPacker(t.low, t.high, t.zero), [&](ptrdiff_t r, ptrdiff_t v) {
+      return PackRows<R>(t, RowPacker(t.high, t.zero, t.c_signed), [&](ptrdiff_t r, ptrdiff_t v) {
         return v == 0 ? ToFloat(acc[r][0]) * scale0 : ToFloat(acc[r][V - 1]) * scale1;
       });
     }
@@ -155,9 +155,8 @@ template <int R, int V>
 #pragma GCC unroll 16
     for (ptrdiff_t r = 0; r < R; ++r)
       for (ptrdiff_t v = 0; v < V; ++v) copy[r][v] = acc[r][v];
-    const bool is_signed = t.low + static_cast<float>(static_cast<std::int32_t>(t.zero)) < 0;
-    const auto store = t.sum->z_first ? is_signed ? StoreByteSums<R, V, true, true> : StoreByteSums<R, V, true, false>
-                       : is_signed ? StoreByteSums<R, V, false, true>
+    const auto store = t.sum->z_first ? t.c_signed ? StoreByteSums<R, V, true, true> : StoreByteSums<R, V, true, false>
+                       : t.c_signed ? StoreByteSums<R, V, false, true>
                                       : StoreByteSums<R, V, false, false>;
     return store(t, copy);
   }

@@ -100,7 +100,9 @@ inline UintVec PairsFrom(UintVec x, const std::byte* b) {
 }
 inline UintVec AddWords(UintVec a, UintVec b) { return (UintVec)_mm256_add_epi16((__m256i)a, (__m256i)b); }
 inline UintVec SumPairs(UintVec sum, UintVec words) {
-  return sum + (UintVec)_mm256_madd_epi16((__m256i)words, _mm256_set1_epi16(1));
+  const __m256i pairs = _mm256_madd_epi16((__m256i)words, _mm256_set1_epi16(1));
+  asm("vpaddd %1, %0, %0" : "+x"(sum) : "x"(pairs));
+  return sum;
 }
 // Sums of two products of signed bytes; only `a` may be -128.
 inline UintVec PairsOfSignedBytes(UintVec a, UintVec b) {

@@ -105,9 +105,8 @@ class ByteReader {
 
 class RowPacker {
  public:
-  // As ByteBounds. Signed bytes are packed as unsigned ones 128 higher.
-  RowPacker(float low, float high, std::uint32_t zero) : high_(Broadcast(high)) {
-    const bool is_signed = low + static_cast<float>(static_cast<std::int32_t>(zero)) < 0;
+  // The highest byte before the zero point is added. Signed bytes are packed as unsigned ones 128 higher.
+  RowPacker(float high, std::uint32_t zero, bool is_signed) : high_(Broadcast(high)) {
     zero_ = _mm512_set1_epi16(static_cast<short>(static_cast<std::int32_t>(zero) + (is_signed ? 128 : 0)));
     flip_ = _mm512_set1_epi8(is_signed ? -128 : 0);
   }
@@ -137,9 +136,8 @@ class RowPacker {
 
 class RowPacker {
  public:
-  // As ByteBounds. Signed bytes are packed as unsigned ones 128 higher.
-  RowPacker(float low, float high, std::uint32_t zero) : high_(Broadcast(high)) {
-    const bool is_signed = low + static_cast<float>(static_cast<std::int32_t>(zero)) < 0;
+  // The highest byte before the zero point is added. Signed bytes are packed as unsigned ones 128 higher.
+  RowPacker(float high, std::uint32_t zero, bool is_signed) : high_(Broadcast(high)) {
     zero_ = _mm256_set1_epi16(static_cast<short>(static_cast<std::int32_t>(zero) + (is_signed ? 128 : 0)));
     flip_ = _mm256_set1_epi8(is_signed ? -128 : 0);
   }
@@ -165,7 +163,7 @@ class RowPacker {
 
 class RowPacker {
  public:
-  RowPacker(float low, float high, std::uint32_t zero) : bounds_(low, high, zero) {}
+  RowPacker(float high, std::uint32_t zero, bool) : bounds_(high - 255, high, zero) {}
   void Store(const Vec (&a)[2], std::uint8_t* to_a, const Vec (&b)[2], std::uint8_t* to_b) const {
     StoreRow(a, to_a);
     StoreRow(b, to_b);
