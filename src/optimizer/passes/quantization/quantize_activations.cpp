@@ -2,7 +2,8 @@
 // that the 8-bit (or 16-bit) range implies anyway are removed, others act on quantized values, so that the operator can
 // become an integer one.
 //
-// Rounding is monotone, so a limit before QuantizeLinear is the same as that limit, rounded, behind it.
+// Rounding is monotone, so a limit before QuantizeLinear is the same as that limit, rounded, behind it. NaN is the
+// exception, which QuantizeLinear makes the lowest integer of: operators that stay float keep their limit in front.
 #include <algorithm>
 #include <limits>
 
@@ -33,8 +34,22 @@ std::optional<Limits> LimitsOf(const Graph& graph, const Node& node) {
 
 bool HasIntegerForm(const Node& node) {
   for (const std::string_view op : {"Add", "Conv", "Gemm", "MatMul", "Mul"})
-    if (node.domain.empty() && node.op_type == op) return true;
+    if (Is(node, op)) return true;
   return false;
+}
+
+// True if `value` is a constant, or is made from integers by operators that have an integer form or move elements.
+bool ComesFromIntegers(const Graph& graph, const ops::Registry& registry, ValueId value, int depth = 0) {
+  constexpr int kDeepest = 8;
+  if (value == kNoValue || graph.value(value).constant() != nullptr) return true;
+  const NodeId producer = graph.value(value).producer;
+  if (producer == kNoNode || depth > kDeepest) return false;
+  const Node& node = graph.node(producer);
+  if (IsDequantize(node)) return true;
+  const auto from = [&](ValueId input) { return ComesFromIntegers(graph, registry, input, depth + 1); };
+  const bool moves = MovesElements(registry, node) || Is(node, "MaxPool") || Is(node, "Pad") || Is(node, "Resize");
+  if (moves) return from(node.inputs[0]);
+  return (HasIntegerForm(node) || Is(node, "Concat")) && std::all_of(node.inputs.begin(), node.inputs.end(), from);
 }
 
 bool FeedsQuantization(const Graph& graph, const Node& node) {
@@ -70,6 +85,8 @@ bool QuantizeBefore(Graph& graph, const PassContext& context, NodeId id) {
   if (IsDequantize(graph.node(producer)))
     return context.FarFrom(graph, id, "it is a function of 8-bit integers itself");
   if (!HasIntegerForm(graph.node(producer))) return no(Describe(graph, graph.node(producer)), " has no integer form");
+  if (!ComesFromIntegers(graph, context.registry, x))
+    return no(Describe(graph, graph.node(producer)), " computes with floats that no integers stand for");
   Rewrite rewrite(graph, context.registry, id);
   const ValueId zero = ZeroOrConstant(graph, *y);
   const ValueId integers = rewrite.Add("QuantizeLinear", {x, y->scale, zero});

@@ -43,13 +43,18 @@ TEST(QuantizeActivations, WhatTheRangeOf16BitsCutsOffDisappears) {
   EXPECT_EQ(after("Clip(a, , far) y = QuantizeLinear(r, s, n16)", "int16"), "Add Clip QuantizeLinear");
 }
 
+constexpr std::string_view kProduct =
+    "xq = QuantizeLinear(x, s, z) xd = DequantizeLinear(xq, s, z) wd = DequantizeLinear(w, s) a = Conv(xd, wd)";
+constexpr std::string_view kBoth = "QuantizeLinear DequantizeLinear DequantizeLinear Conv ";
+
 TEST(QuantizeActivations, OtherLimitsActOnBytes) {
   for (const char* limit : {"Relu(a)", "Clip(a, low, high)", "Clip(a, low)", "Clip(a, , high)"}) {
-    const std::string body = std::string("a = Add(x, x) r = ") + limit + " y = QuantizeLinear(r, s, z)";
+    const std::string body = std::string(kProduct) + " r = " + limit + " y = QuantizeLinear(r, s, z)";
     const PassedGraph g = Passed(body);
     const std::string op = std::string(limit).substr(0, 4) == "Relu" ? "Relu" : "Clip";
-    EXPECT_EQ(g.Operators(), "Add QuantizeLinear DequantizeLinear " + op + " QuantizeLinear");
-    EXPECT_EQ(Passed(body, {&kQuantizeActivations, &kFuseLookup}).Operators(), "Add QuantizeLinear Lookup8");
+    EXPECT_EQ(g.Operators(), std::string(kBoth) + "QuantizeLinear DequantizeLinear " + op + " QuantizeLinear");
+    EXPECT_EQ(Passed(body, {&kQuantizeActivations, &kFuseLookup}).Operators(),
+              std::string(kBoth) + "QuantizeLinear Lookup8");
   }
 }
 
@@ -63,11 +68,35 @@ TEST(QuantizeActivations, MakesWayForIntegerConvolutions) {
             "QuantizeLinear QLinearConv Lookup8");
 }
 
+// No integer operator will compute them, and a NaN would become the limit instead of the lowest integer.
+TEST(QuantizeActivations, LeavesLimitsOfFloats) {
+  const std::string limit = " r = Relu(a) y = QuantizeLinear(r, s, z)";
+  EXPECT_EQ(Passed("a = Add(x, x)" + limit).Operators(), "Add Relu QuantizeLinear");
+  const std::string dequantized = "xq = QuantizeLinear(x, s, z) xd = DequantizeLinear(xq, s, z) ";
+  EXPECT_EQ(Passed(dequantized + "a = Mul(xd, x)" + limit).Operators(),
+            "QuantizeLinear DequantizeLinear Mul Relu QuantizeLinear");
+  EXPECT_EQ(Passed("e = Exp(x) wd = DequantizeLinear(w, s) a = Conv(e, wd)" + limit).Operators(),
+            "Exp DequantizeLinear Conv Relu QuantizeLinear");
+}
+
+TEST(QuantizeActivations, SeesIntegersBehindOthers) {
+  const std::string end = " r = Relu(b) y = QuantizeLinear(r, s, z)";
+  const std::string bytes = " QuantizeLinear DequantizeLinear Relu QuantizeLinear";
+  EXPECT_EQ(Passed(std::string(kProduct) + " t = Transpose<perm = [0, 1, 3, 2]>(a) b = Add(t, xd)" + end).Operators(),
+            std::string(kBoth) + "Transpose Add" + bytes);
+  EXPECT_EQ(Passed(std::string(kProduct) +
+                   " k = MaxPool<kernel_shape = [1, 1]>(xd) c = Concat<axis = 1>(k, a)"
+                   " d = Add(c, s) p, q = Split<axis = 1, num_outputs = 2>(d) b = Mul(p, xd)" +
+                   end)
+                .Operators(),
+            std::string(kBoth) + "MaxPool Concat Add Split Mul" + bytes);
+}
+
 TEST(QuantizeActivations, LeavesOthersAlone) {
-  EXPECT_EQ(Passed("a = Add(x, x) r = Relu(a) y = QuantizeLinear(r, s, z)", {&kQuantizeActivations}, 0,
+  EXPECT_EQ(Passed(std::string(kProduct) + " r = Relu(a) y = QuantizeLinear(r, s, z)", {&kQuantizeActivations}, 0,
                    "uint8[1,2,3,3] y, float[1,2,3,3] a")
                 .Operators(),
-            "Add Relu QuantizeLinear");
+            std::string(kBoth) + "Relu QuantizeLinear");
   EXPECT_EQ(Passed("a = Add(x, x) r = Relu(a) y = QuantizeLinear(r, s, none)", {&kQuantizeActivations}, 0,
                    "uint8[1,2,3,3] y, float[1,2,3,3] r")
                 .Operators(),
