@@ -1,5 +1,5 @@
-// optimizer/passes/fuse/fuse_pad.cpp - a Pad of the image before Conv, MaxPool or AveragePool becomes the reader's own
-// pads.
+// optimizer/passes/fuse/fuse_pad.cpp - a Pad of the image before Conv, QLinearConv, MaxPool or AveragePool becomes the
+// reader's own pads.
 #include <algorithm>
 #include <limits>
 
@@ -70,6 +70,11 @@ bool CountsPads(const Match& m, const Ints& own, const Ints& added) {
 bool OfConv(Match& m) {
   return PadsAlike(m, 0, [](const Match&, const Ints&, const Ints&) { return true; });
 }
+bool OfQLinearConv(Match& m) {
+  const std::optional<double> zero = m.scalar("xz");
+  if (!zero) return m.No("the zero point of the image is not constant");
+  return PadsAlike(m, *zero, [](const Match&, const Ints&, const Ints&) { return true; });
+}
 bool OfMaxPool(Match& m) { return PadsAlike(m, -std::numeric_limits<double>::infinity(), FitWindow); }
 bool OfAveragePool(Match& m) { return PadsAlike(m, 0, CountsPads); }
 
@@ -80,6 +85,11 @@ constexpr Rule kRules[] = {
      .match = {"y:Conv(pad, w, ?b; pads=$pads, auto_pad=$auto_pad)", kPad},
      .replace = "$y(x, w, ?b; pads=$pads, auto_pad=$none)",
      .when = OfConv,
+     .shares = true},
+    {.name = "of a quantized convolution",
+     .match = {"y:QLinearConv(pad, xs, xz, w, ws, wz, ys, yz, ?b; pads=$pads, auto_pad=$auto_pad)", kPad},
+     .replace = "$y(x, xs, xz, w, ws, wz, ys, yz, ?b; pads=$pads, auto_pad=$none)",
+     .when = OfQLinearConv,
      .shares = true},
     {.name = "of a maximum",
      .match = {"y:MaxPool(pad; pads=$pads, auto_pad=$auto_pad, ceil_mode=0, kernel_shape=$kernel)", kPad},

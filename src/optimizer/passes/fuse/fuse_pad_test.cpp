@@ -29,6 +29,22 @@ TEST(FusePad, GoesIntoPools) {
   EXPECT_EQ(Fused("p = Pad(x, image) y = AveragePool<kernel_shape = [2, 2]>(p)"), "AveragePool");
 }
 
+// Bytes are padded with what stands for zero.
+TEST(FusePad, GoesIntoAQuantizedConv) {
+  const auto fused = [](int fill) {
+    return OperatorsAfter(
+        "<ir_version: 8, opset_import: [\"\" : 18]> g (uint8[1,1,3,3] x) => (uint8[1,1,m,n] y) "
+        "<int8[1,1,2,2] w = {1, -2, 3, 4}, int64[8] image = {0, 0, 1, 0, 0, 0, 0, 1}, float s = {1}, "
+        "uint8 zero = {7}, uint8 fill = {" +
+            std::to_string(fill) +
+            "}, int8 wz = {0}> { p = Pad(x, image, fill) "
+            "y = QLinearConv(p, s, zero, w, s, wz, s, zero) }",
+        {&kFusePad}, {{Tensor::Of<std::uint8_t>({1, 2, 3, 4, 5, 6, 7, 8, 9}, Shape{1, 1, 3, 3})}});
+  };
+  EXPECT_EQ(fused(7), "QLinearConv");
+  EXPECT_EQ(fused(0), "Pad QLinearConv");
+}
+
 TEST(FusePad, LeavesOtherValuesModesAndAxesAlone) {
   EXPECT_EQ(Fused("p = Pad(x, image, one) y = Conv(p, w)"), "Pad Conv");
   EXPECT_EQ(Fused("p = Pad<mode = \"reflect\">(x, image) y = Conv(p, w)"), "Pad Conv");
