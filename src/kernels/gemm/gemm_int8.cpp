@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "kernels/gemm/clipped_product.h"
+#include "kernels/gemm/few_rows_int8.h"
 #include "kernels/gemm/tile_int8.h"
 
 namespace sardonyx::kernels {
@@ -314,6 +315,7 @@ void RunOne(const GemmInt8Args& g, std::byte* scratch, Parallel& parallel) {
   const bool small = std::max<int64_t>(g.m, 4) * g.n * g.k < kSerialWork;
   Serial serial;
   Parallel& threads = small ? serial : parallel;
+  if (IsOfFewRows(g)) return RunFewRowsInt8(g, Tiles(g.tiles).isa, scratch, threads);
   if (Tiles(g.tiles).clipped != nullptr) return RunClipped(g, Tiles(g.tiles), scratch, threads);
   Product(g, Tiles(g.tiles), scratch, threads).Run(threads);
 }
@@ -348,6 +350,7 @@ GemmInt8Args Item(const GemmInt8Args& g, int64_t i) {
 // Scratch of an item that runs on so many threads.
 std::size_t ItemBytes(const GemmInt8Args& g, int threads) {
   const TileInt8Set& t = Tiles(g.tiles);
+  if (IsOfFewRows(g)) return FewRowsInt8ScratchBytes(g);
   return t.clipped != nullptr ? RoundUp64(static_cast<int64_t>(ClippedLayout(g, t, threads).total))
                               : Layout(g, t).total;
 }

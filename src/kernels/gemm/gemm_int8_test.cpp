@@ -111,8 +111,45 @@ TEST(GemmInt8, EverySignednessAndKindOfZeroPoint) {
   ForSets([&](const TileInt8Set& set) {
     for (int flags = 0; flags < 8; ++flags)
       for (int a_zero = 0; a_zero < 3; ++a_zero)
-        for (int b_zero = 0; b_zero < 3; ++b_zero)
+        for (int b_zero = 0; b_zero < 3; ++b_zero) {
           Check({9, 40, 70, (flags & 1) != 0, (flags & 2) != 0, a_zero, b_zero, (flags & 4) != 0}, set, threads);
+          Check({7, 41, 33, (flags & 1) != 0, (flags & 2) != 0, a_zero, b_zero}, set, threads);
+        }
+  });
+}
+
+// B that is not packed is read where it lies if there are few rows.
+TEST(GemmInt8, FewRowsGiveWhatPackedBGives) {
+  ThreeInTurn threads;
+  constexpr int64_t kN = 53, kK = 67;
+  const std::vector<std::uint8_t> a = RandomBytes(8 * kK, 1), b = RandomBytes(kN * kK, 2), b_zero = RandomBytes(kN, 3);
+  std::vector<float> scales(kN), row_scales(8), float_bias(kN);
+  std::vector<std::int32_t> bias(kN);
+  for (int64_t j = 0; j < kN; ++j)
+    scales[j] = 1e-4f * static_cast<float>(j + 1), float_bias[j] = static_cast<float>(j), bias[j] = 100 - 7 * j;
+  for (int64_t i = 0; i < 8; ++i) row_scales[i] = 0.5f * static_cast<float>(i + 1);
+  ForSets([&](const TileInt8Set& set) {
+    for (const int64_t m : {1, 4, 7, 8})
+      for (int flags = 0; flags < 8; ++flags) {
+        GemmInt8Args g;
+        g.m = m, g.n = kN, g.k = kK, g.a = a.data(), g.lda = kK, g.b = b.data(), g.ldb = kN, g.tiles = &set;
+        g.b_signed = true, g.b_zero = b_zero.data(), g.b_zero_per_column = (flags & 1) != 0;
+        g.result = (flags & 2) != 0 ? Int8Result::kBytes : Int8Result::kFloats;
+        g.scales = scales.data(), g.scale_per_column = (flags & 1) != 0;
+        g.c_zero = 3, g.c_signed = (flags & 4) != 0, g.ldc = kN, g.bias = bias.data();
+        if (g.result == Int8Result::kFloats) g.row_scales = row_scales.data(), g.float_bias = float_bias.data();
+        std::vector<std::uint8_t> results[2];
+        Scratch packed(GemmInt8PackedBytes(kK, kN, &set));
+        PackGemmInt8B(kK, kN, b.data(), kN, true, packed.data(), threads, &set);
+        for (std::vector<std::uint8_t>& result : results) {
+          result.assign(static_cast<std::size_t>(m * kN) * 4, 77);
+          g.c = result.data();
+          Scratch scratch(GemmInt8ScratchBytes(g, threads.ThreadCount()));
+          GemmInt8(g, threads, scratch.data());
+          g.packed_b = packed.data();
+        }
+        EXPECT_EQ(results[0], results[1]) << Name(set.isa) << " " << m << " " << flags;
+      }
   });
 }
 

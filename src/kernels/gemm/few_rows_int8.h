@@ -1,0 +1,40 @@
+// kernels/gemm/few_rows_int8.h - 8-bit products of few rows by a B that is not packed, as attention has them when a
+// decoder computes one token: packing B would take many times as long as multiplying by it.
+//
+// Values of A less their zero points are multiplied as 16-bit numbers, two rows of B at a time, where B lies.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/gemm/gemm_int8.h"
+#include "kernels/gemm/tile_int8.h"
+
+namespace sardonyx::kernels {
+
+// The product of one matrix of the batch.
+bool IsOfFewRows(const GemmInt8Args& g);
+std::size_t FewRowsInt8ScratchBytes(const GemmInt8Args& g);
+void RunFewRowsInt8(const GemmInt8Args& g, Isa isa, std::byte* scratch, Parallel& parallel);
+
+inline constexpr std::int64_t kFewRowsColumns = 16;  // of a tile
+
+struct FewRowsInt8Args {
+  TileInt8Args t;           // row_terms: sums of the rows of A; column_terms: the bias. Panels of B are not used
+  const std::int16_t* a;    // rows of 2 * pairs values less their zero points, the last one 0 where K is odd
+  std::ptrdiff_t a_stride;  // values
+  const std::uint8_t* b;    // of the first column; 16 bytes of each row are read
+  std::ptrdiff_t b_stride;
+  std::int64_t k;
+};
+
+// The tile of `rows` rows (1 to 4) and 16 columns, t.columns of which are stored.
+using FewRowsInt8Fn = void(const FewRowsInt8Args& args, std::int64_t rows, bool b_signed);
+#define SDX_DECLARE(isa)         \
+  namespace isa {                \
+  FewRowsInt8Fn FewRowsInt8Tile; \
+  }
+SDX_FOR_EACH_ISA(SDX_DECLARE)
+#undef SDX_DECLARE
+
+}  // namespace sardonyx::kernels
