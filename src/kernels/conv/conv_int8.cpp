@@ -11,6 +11,7 @@
 #include "kernels/conv/conv_int8_image.h"
 #include "kernels/conv/conv_int8_loops.h"
 #include "kernels/conv/depthwise_int8.h"
+#include "kernels/conv/window_bands.h"
 #include "kernels/conv/window_reader.h"
 #include "kernels/conv/winograd_int8.h"
 #include "kernels/gemm/clipped_product.h"
@@ -71,8 +72,8 @@ ConvShape OneRow(const ConvShape& shape) {
   return s;
 }
 
-// ---- Weights: [header][zb of each channel][sum B' of each channel][panels], and by sets with `clipped` the limits of
-// values of each group or, of small weights, flags of pairs of groups.
+// ---- Weights: [header][zb of each channel][sum B' of each channel][the same up to each run][panels], and by sets with
+// `clipped` the limits of values of each group or, of small weights, flags of pairs of groups.
 
 struct Header {
   uint32_t any_zero;  // 1 if a zb is not 0
@@ -88,6 +89,11 @@ struct PackedLayout {
     sums = zeros + terms;
     panels = sums + terms;
     const int64_t taps = Product(s.kernel);
+    clips = t.clipped != nullptr && way == ConvInt8Way::kAnyWeights && !depthwise;
+    if (clips && Product(s.dilation) != 1) {
+      run_sums = panels, run_sums_bytes = terms;
+      panels += static_cast<std::size_t>(taps) * terms;
+    }
     if (depthwise) {
       total = panels + DepthwiseInt8PackedBytes(s.out_channels, taps);
       return;
@@ -99,7 +105,6 @@ struct PackedLayout {
     panel_bytes = runs * t.GroupCount(k) * t.columns * 4;
     limits = panels + static_cast<std::size_t>(s.groups * panel_count * panel_bytes);
     row_groups = runs * t.GroupCount(k);
-    clips = t.clipped != nullptr && way == ConvInt8Way::kAnyWeights;
     if (clips) limit_bytes = ClippedLimits::Bytes(row_groups);
     total = limits + static_cast<std::size_t>(s.groups) * limit_bytes;
     if (t.clipped == nullptr || clips) return;
@@ -110,6 +115,7 @@ struct PackedLayout {
     using Reader = ConvInt8Image::Reader;
     return depthwise ? Reader::kDepthwise : clips ? Reader::kClipping : Reader::kTiles;
   }
+  std::size_t run_sums = 0, run_sums_bytes = 0;  // sums of a channel up to each run, where dilations are wide; 0: none
   std::size_t zeros, sums, panels, limits = 0, limit_bytes = 0, total;
   bool depthwise;
   bool clips = false;
@@ -154,7 +160,7 @@ class WeightPacker {
     std::byte* out = packed_ + layout_.panels + unit * layout_.panel_bytes;
     uint32_t sums[kMostColumns] = {};
     std::uint8_t values[kMostColumns * kPackBlock], rows[kPackBlock * kMostColumns];
-    for (int64_t run = 0; run < layout_.runs; ++run)
+    for (int64_t run = 0; run < layout_.runs; ++run) {
       for (int64_t k = 0; k < layout_.k; k += kPackBlock) {
         const int64_t count = std::min(kPackBlock, layout_.k - k);
         const int64_t whole = t_.GroupCount(count) * t_.GroupValues();
@@ -167,6 +173,10 @@ class WeightPacker {
           t_.pack_group(starts, w_.w_signed, out, sums);
         }
       }
+      if (layout_.run_sums == 0) continue;
+      std::memcpy(packed_ + layout_.run_sums + static_cast<std::size_t>(run) * layout_.run_sums_bytes + first * 4, sums,
+                  static_cast<std::size_t>(columns) * 4);
+    }
     std::memcpy(packed_ + layout_.sums + first * 4, sums, static_cast<std::size_t>(columns) * 4);
     if (layout_.fits != 0) FindPairs(unit);
   }
@@ -264,7 +274,8 @@ class Runner {
         packed_(normalized, t, args.way),
         input_(args, s_, packed_.reader(), packed_.k, t),
         layout_(s_, packed_, input_),
-        scratch_(scratch) {}
+        scratch_(scratch),
+        bands_(s_, packed_.merged_taps, packed_.run_sums != 0 && t.GroupCount(packed_.k) % 2 == 0) {}
 
   std::size_t ScratchBytes(int threads) const {
     if (packed_.depthwise) return layout_.loops + DepthwiseInt8ScratchBytes(s_, threads);
@@ -340,35 +351,58 @@ class Runner {
   }
 
   void RunClipped(const IntegerConvolution& g, bool any_zero, Parallel& parallel) const {
+    for (int64_t group = 0; group < s_.groups; ++group)
+      for (int64_t row = 0; row < s_.out[0] * s_.out[1];) {
+        const WindowBands::Band band = bands_.Next(row);
+        RunBand(g, group, band, any_zero, parallel);
+        row = band.last;
+      }
+  }
+
+  // The sums of B' over the runs of a band.
+  const uint32_t* SumsOf(const WindowBands::Band& band) const {
     const auto* sums = Terms(args_.packed_weights, packed_.sums);
-    for (int64_t group = 0; group < s_.groups; ++group) {
-      // A transposed image has its signs flipped already.
-      const WindowReader reader(s_, packed_.k, packed_.merged_taps,
-                                args_.x_zero + (input_.in_place ? 0 : t_.AShift(args_.x_signed)),
-                                reinterpret_cast<const std::uint8_t*>(g.x) + group * packed_.group_in);
-      const auto read = [&](int64_t row, ClippedRow& out) { reader.Read(row, out); };
-      const int64_t first = group * packed_.group_out;
-      ClippedProduct p{.read = read};
-      p.tiles = &t_;
-      p.rows = g.out_pixels, p.columns = packed_.group_out;
-      p.k = packed_.runs * packed_.k, p.groups = packed_.row_groups;
-      p.a_signed = args_.x_signed && input_.in_place;
-      p.a_zero = static_cast<uint32_t>(args_.x_zero + t_.AShift(args_.x_signed));
-      p.panels = g.panels + group * packed_.panel_count * packed_.panel_bytes;
-      p.limits = args_.packed_weights + packed_.limits + static_cast<std::size_t>(group) * packed_.limit_bytes;
-      p.b_sums = sums + first;
-      p.b_zero = any_zero ? g.zeros + first : nullptr;
-      p.bias = args_.bias != nullptr ? args_.bias + first : nullptr;
-      p.common.result = g.result, p.common.sum = &g.sum;
-      p.common.SetBytes(g.y_signed, g.y_zero);
-      p.common.c_row_stride = s_.out_channels;
-      p.plane = IsFirst(g.out_layout) ? g.out_pixels : 0;
-      p.c = static_cast<std::byte*>(g.y) + first * (p.plane != 0 ? p.plane : 1) * g.ResultBytes();
-      if (g.sum.z != nullptr) p.z = static_cast<const std::uint8_t*>(g.sum.z) + first;
-      p.scales = g.scales != nullptr ? g.scales + first : nullptr;
-      p.is_wide = args_.is_wide;
-      RunClippedProduct(p, parallel, scratch_ + layout_.loops);
-    }
+    if (band.last_run - band.first_run == packed_.runs) return sums;
+    auto* parts = reinterpret_cast<uint32_t*>(scratch_ + layout_.terms);
+    const auto until = [&](int64_t run) {
+      return Terms(args_.packed_weights, packed_.run_sums + static_cast<std::size_t>(run) * packed_.run_sums_bytes);
+    };
+    for (int64_t m = 0; m < s_.out_channels; ++m)
+      parts[m] = until(band.last_run - 1)[m] - (band.first_run > 0 ? until(band.first_run - 1)[m] : 0);
+    return parts;
+  }
+
+  void RunBand(const IntegerConvolution& g, int64_t group, const WindowBands::Band& band, bool any_zero,
+               Parallel& parallel) const {
+    // A transposed image has its signs flipped already.
+    const WindowReader reader(
+        s_, packed_.k, packed_.merged_taps, args_.x_zero + (input_.in_place ? 0 : t_.AShift(args_.x_signed)),
+        reinterpret_cast<const std::uint8_t*>(g.x) + group * packed_.group_in, band.first_run, band.last_run);
+    const int64_t position = band.first * s_.out[2], runs = band.last_run - band.first_run;
+    const auto read = [&](int64_t row, ClippedRow& out) { reader.Read(position + row, out); };
+    const int64_t first = group * packed_.group_out, run_groups = t_.GroupCount(packed_.k);
+    ClippedProduct p{.read = read};
+    p.tiles = &t_;
+    p.rows = (band.last - band.first) * s_.out[2], p.columns = packed_.group_out;
+    p.k = runs * packed_.k, p.groups = runs * run_groups;
+    p.panel_groups = packed_.row_groups, p.first_group = band.first_run * run_groups;
+    p.a_signed = args_.x_signed && input_.in_place;
+    p.a_zero = static_cast<uint32_t>(args_.x_zero + t_.AShift(args_.x_signed));
+    p.panels = g.panels + group * packed_.panel_count * packed_.panel_bytes + p.first_group * t_.columns * 4;
+    p.limits = args_.packed_weights + packed_.limits + static_cast<std::size_t>(group) * packed_.limit_bytes;
+    p.b_sums = SumsOf(band) + first;
+    p.b_zero = any_zero ? g.zeros + first : nullptr;
+    p.bias = args_.bias != nullptr ? args_.bias + first : nullptr;
+    p.common.result = g.result, p.common.sum = &g.sum;
+    p.common.SetBytes(g.y_signed, g.y_zero);
+    p.common.c_row_stride = s_.out_channels;
+    p.plane = IsFirst(g.out_layout) ? g.out_pixels : 0;
+    const int64_t at = p.plane != 0 ? first * p.plane + position : position * s_.out_channels + first;
+    p.c = static_cast<std::byte*>(g.y) + at * g.ResultBytes();
+    if (g.sum.z != nullptr) p.z = static_cast<const std::uint8_t*>(g.sum.z) + at;
+    p.scales = g.scales != nullptr ? g.scales + first : nullptr;
+    p.is_wide = args_.is_wide;
+    RunClippedProduct(p, parallel, scratch_ + layout_.loops);
   }
 
   // sum A' - K * za of every group and position.
@@ -395,6 +429,7 @@ class Runner {
   ConvInt8Image input_;
   ScratchLayout layout_;
   std::byte* scratch_;
+  WindowBands bands_;  // of clipped products, whose groups are merged in pairs: runs of an odd number would part them
 };
 
 }  // namespace

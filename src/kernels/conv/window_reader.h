@@ -10,22 +10,31 @@
 
 namespace sardonyx::kernels {
 
-// Reads the window of an output position, run after run; padding reads the zero point.
+// Reads the window of an output position, run after run from `first_run` to before `last_run`; padding reads the zero
+// point.
 class WindowReader {
  public:
   // Runs have k values, and are rows of the window if `merged_taps`. x: the image, from the first channel of the group.
-  WindowReader(const ConvShape& s, std::int64_t k, bool merged_taps, int zero, const std::uint8_t* x)
-      : s_(s), k_(k), taps_(merged_taps ? s.kernel[2] : 1), zero_(static_cast<std::uint8_t>(zero)), x_(x) {}
+  WindowReader(const ConvShape& s, std::int64_t k, bool merged_taps, int zero, const std::uint8_t* x,
+               std::int64_t first_run, std::int64_t last_run)
+      : s_(s),
+        k_(k),
+        taps_(merged_taps ? s.kernel[2] : 1),
+        first_run_(first_run),
+        last_run_(last_run),
+        zero_(static_cast<std::uint8_t>(zero)),
+        x_(x) {}
 
   void Read(std::int64_t position, ClippedRow& out) const {
     if (Product(s_.kernel) == 1 && Product(s_.out) == Product(s_.in))
       return out.Take(x_ + position * s_.in_channels, k_);
     Index3 from = {position / s_.out[2] / s_.out[1], position / s_.out[2] % s_.out[1], position % s_.out[2]};
     for (int i = 0; i < 3; ++i) from[i] = from[i] * s_.stride[i] - s_.pad_begin[i];
-    for (std::int64_t d = 0; d < s_.kernel[0]; ++d)
-      for (std::int64_t h = 0; h < s_.kernel[1]; ++h)
-        for (std::int64_t w = 0; w < s_.kernel[2]; w += taps_)
-          ReadRun(from[0] + d * s_.dilation[0], from[1] + h * s_.dilation[1], from[2] + w * s_.dilation[2], out);
+    const std::int64_t of_row = s_.kernel[2] / taps_;
+    for (std::int64_t run = first_run_; run < last_run_; ++run) {
+      const std::int64_t d = run / of_row / s_.kernel[1], h = run / of_row % s_.kernel[1], w = run % of_row;
+      ReadRun(from[0] + d * s_.dilation[0], from[1] + h * s_.dilation[1], from[2] + w * s_.dilation[2], out);
+    }
   }
 
  private:
@@ -51,7 +60,7 @@ class WindowReader {
   }
 
   const ConvShape& s_;
-  std::int64_t k_, taps_;
+  std::int64_t k_, taps_, first_run_, last_run_;
   std::uint8_t zero_;
   const std::uint8_t* x_;
 };

@@ -60,7 +60,7 @@ class Loops {
         slot_(p.rows, p.groups),
         panels_(CeilDiv(p.columns, t_.columns)),
         row_bytes_(p.groups * 4),
-        panel_bytes_(p.groups * t_.columns * 4),
+        panel_bytes_((p.panel_groups != 0 ? p.panel_groups : p.groups) * t_.columns * 4),
         merges_(ClippedLimits(p.limits).merges()),
         element_(p.common.result == Int8Result::kBytes ? 1 : 4),
         is_wide_(merges_ && (p.is_wide == nullptr || panels_ < kFewestMergedPanels ||
@@ -94,7 +94,7 @@ class Loops {
     block->first = p_.rows * index / blocks_;
     block->rows = p_.rows * (index + 1) / blocks_ - block->first;
     block->is_clipped = !is_wide_.load(std::memory_order_relaxed);
-    if (block->is_clipped && !Clip(Shift(memory, *block), ClippedLimits(p_.limits).values(), memory, block)) {
+    if (block->is_clipped && !Clip(Shift(memory, *block), Limits(), memory, block)) {
       block->is_clipped = false;
       is_wide_.store(true, std::memory_order_relaxed);
       if (merges_) p_.is_wide->store(true, std::memory_order_relaxed);
@@ -102,6 +102,8 @@ class Loops {
     if (block->is_clipped) return;
     Clip(0, nullptr, memory, block);
   }
+
+  const std::uint8_t* Limits() const { return ClippedLimits(p_.limits).values() + 4 * p_.first_group; }
 
   // The lower end of the window: the mean of some rows lies in its middle.
   int Shift(std::byte* memory, const Block& block) const {

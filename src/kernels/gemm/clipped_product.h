@@ -45,6 +45,9 @@ struct ClippedProduct {
   const std::uint32_t* row_zeros = nullptr;  // [rows] of them, or null
   const std::byte* panels = nullptr;         // [columns / nr][groups][nr]
   const std::byte* limits = nullptr;         // ClippedLimits of these panels
+  // Where the rows are a part of what was packed: groups from one panel to the next (0: `groups`), and the first group,
+  // an even one, that `panels` points to.
+  std::int64_t panel_groups = 0, first_group = 0;
   const std::uint32_t* b_sums = nullptr;     // [columns]
   const std::uint32_t* b_zero = nullptr;     // [columns], or null: no such term
   const std::int32_t* bias = nullptr;        // [columns]; null: 0
