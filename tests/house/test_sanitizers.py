@@ -46,6 +46,24 @@ def test_a_fault_is_seen(sanitizers, tmp_path):
     assert done.returncode != 0 and message in done.stderr
 
 
+# What the fuzz targets leave to the address sanitizer: faults that two checks of undefined behaviour would report, too.
+LEFT_FAULTS = {
+    "null pointer": "Pair* volatile pair = nullptr; return pair->second;",
+    "outside of an object": "int one = 1; Pair* volatile pair = reinterpret_cast<Pair*>(&one); return pair->second;",
+}
+
+
+@pytest.mark.parametrize("fault", LEFT_FAULTS)
+def test_what_fuzz_targets_leave_to_the_address_sanitizer_is_seen(fault, tmp_path):
+    toolchain = (ROOT / "cmake/toolchain.cmake").read_text()
+    of_fuzz = re.search(r"if\(SDX_FUZZ\)\n  add_compile_options\((.*)\)", toolchain)[1].split()
+    source, program = tmp_path / "fault.cpp", tmp_path / "fault"
+    source.write_text(f"struct Pair {{ int first, second; }};\nint main() {{ {LEFT_FAULTS[fault]} }}\n")
+    subprocess.run([fuzz.COMPILER, *flags_of("address,undefined"), *of_fuzz, source, "-o", program], check=True)
+    done = subprocess.run([program], capture_output=True, text=True)
+    assert done.returncode != 0 and "ERROR: AddressSanitizer" in done.stderr
+
+
 # What a kernel as those of src/kernels may do wrong with seven floats in a block of the heap; first, what is right.
 VECTOR_USES = {
     "right": "y = Load(x, FirstLanes(n));",
