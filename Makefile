@@ -3,7 +3,7 @@
 # CMake, Ninja and the scripts in tools/ do the work: this file only gives it names.
 PYTHON ?= python3
 BUILD := build/release
-CONFIGURE := cmake -S . -G Ninja
+CONFIGURE := cmake -S . -G Ninja $(if $(SDX_JOINED_TESTS),-DSDX_JOINED_TESTS=$(SDX_JOINED_TESTS))
 PHASE := $(PYTHON) tools/phases.py
 
 .DEFAULT_GOAL := help
