@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "kernels/conv/conv.h"
+#include "kernels/conv/dense.h"
 #include "kernels/conv/depthwise.h"
-#include "kernels/conv/grouped_pixels.h"
 #include "kernels/conv/implicit_gemm.h"
 #include "kernels/conv/pointwise_bf16.h"
 #include "kernels/conv/winograd.h"
@@ -15,11 +15,6 @@ namespace sardonyx::kernels {
 namespace {
 
 using std::int64_t;
-using std::ptrdiff_t;
-
-constexpr int64_t kMostColumns = 32;  // nr of the widest tile
-constexpr int64_t kMostTapsOfBlock = 128;
-constexpr int64_t kMergedChannels = 32;  // input channels of a merged group, at most
 
 enum class Way : std::uint8_t {
   kPlanes,     // depthwise, channels first: weights as they are
@@ -29,8 +24,6 @@ enum class Way : std::uint8_t {
   kDense,      // implicit GEMM: weights in panels
   kBf16,       // 1x1, channels last: y[pixels, M] = x[pixels, C] w[C, M]; weights in panels of bf16
 };
-
-constexpr float kGiven[1] = {};  // in the place of an operand when only sizes count
 
 const TileF32Set& Tiles(const TileF32Set* tiles) { return tiles != nullptr ? *tiles : BestTilesF32(); }
 std::size_t RoundUp64(std::size_t bytes) { return (bytes + 63) & ~std::size_t{63}; }
@@ -70,135 +63,6 @@ ConvShape Normalized(const ConvShape& shape) {
     }
   }
   return s;
-}
-
-// Groups too narrow for a tile are taken together, with zeros for the weights between them: as many multiplications in
-// fewer and longer sums. s: of the dense way.
-ConvShape MergedGroups(const ConvShape& s, const TileF32Set& tiles) {
-  ConvShape merged = s;
-  while (merged.groups % 2 == 0 && s.groups > 1 && 4 * s.out_channels <= tiles.columns * merged.groups &&
-         s.in_channels <= kMergedChannels * merged.groups / 2)
-    merged.groups /= 2;
-  return merged;
-}
-
-// How the dense way reads its input.
-struct DenseInput {
-  explicit DenseInput(const ConvShape& s) {
-    for (int i = 0; i < 3; ++i) {
-      halo.lead[i] = -TapStart(s, i, 0);
-      halo.size[i] = (s.out[i] - 1) * s.stride[i] + TapStart(s, i, s.kernel[i] - 1) + halo.lead[i] + 1;
-    }
-    halo.channels = s.in_channels;
-    // Positions 4 KB apart would fall into one set of the first cache level: kernels then read from padded pixels.
-    const auto alias = [&](int64_t pixel) { return pixel * s.stride[2] % 1024 == 0 && s.out[2] >= 8; };
-    in_place = !alias(s.InPixel()) && !IsFirst(s.in_layout) && s.pad_begin == Index3{0, 0, 0} &&
-               halo.size[0] <= s.in[0] && halo.size[1] <= s.in[1] && halo.size[2] <= s.in[2];
-    if (in_place) halo.size = s.in;
-    halo.pixel = in_place ? s.InPixel() : s.in_channels + (alias(s.in_channels) ? 16 : 0);
-    // The taps of a kernel row are consecutive pixels: one long sum.
-    merged = s.groups == 1 && s.dilation[2] == 1 && halo.pixel == s.in_channels;
-    taps = s.kernel[0] * s.kernel[1] * (merged ? 1 : s.kernel[2]);
-    k = s.in_channels / s.groups * (merged ? s.kernel[2] : 1);
-  }
-  std::size_t OffsetBytes() const { return RoundUp64(static_cast<std::size_t>(taps) * sizeof(ptrdiff_t)); }
-  // Where in the image a tap reads for the first position. A tap so far away that it reads only padding reads nearer
-  // padding: a large dilation of a small image would make a halo of many times its size.
-  static int64_t TapStart(const ConvShape& s, int dim, int64_t tap) {
-    const int64_t start = tap * s.dilation[dim] - s.pad_begin[dim];
-    if (s.dilation[dim] == 1) return start;
-    const int64_t reach = std::max<int64_t>(0, (s.out[dim] - 1) * s.stride[dim]);
-    return std::clamp(start, -reach - 1, s.in[dim]);
-  }
-
-  HaloedImage halo;
-  bool in_place;
-  bool merged;
-  int64_t taps, k;
-};
-
-void SetTapOffsets(const ConvShape& s, const DenseInput& input, ptrdiff_t* offsets) {
-  const Index3 pitch = input.halo.Pitch();
-  const auto offset = [&](int dim, int64_t tap) {
-    return (DenseInput::TapStart(s, dim, tap) + input.halo.lead[dim]) * pitch[dim];
-  };
-  for (int64_t d = 0; d < s.kernel[0]; ++d)
-    for (int64_t h = 0; h < s.kernel[1]; ++h)
-      for (int64_t w = 0; w < (input.merged ? 1 : s.kernel[2]); ++w)
-        *offsets++ = offset(0, d) + offset(1, h) + offset(2, w);
-}
-
-// A product of a few rows: 1x1 kernels on nearly nothing, as in squeeze-and-excitation. s: normalized.
-constexpr int64_t kThinRows = 8;
-constexpr int64_t kThinSerialWork = int64_t{1} << 17;
-bool IsThin(const ConvShape& s, const TileF32Set& tiles) {
-  // The product keeps a last panel of few columns in another form (PackGemmF32B) than the convolution's weights have.
-  const int64_t rest = s.out_channels % tiles.columns;
-  if (rest != 0 && rest <= TileF32Set::kMaxColumns) return false;
-  return Product(s.kernel) == 1 && s.groups == 1 && s.batch == 1 && s.in == s.out && s.in[2] <= kThinRows &&
-         s.in[0] * s.in[1] == 1 && s.pad_begin == Index3{0, 0, 0} && !IsFirst(s.in_layout) && !IsFirst(s.out_layout);
-}
-
-GemmF32Args ThinGemm(const ConvF32Args& args, const ConvShape& s, const TileF32Set& tiles) {
-  GemmF32Args g;
-  g.m = s.in[2], g.n = s.out_channels, g.k = s.in_channels;
-  g.a = args.x, g.lda = s.InPixel();
-  g.packed_b = args.packed_weights;
-  g.c = args.y, g.ldc = s.OutPixel();
-  g.tiles = &tiles;
-  g.epilogue = args.epilogue;
-  g.epilogue.residual_stride = s.ResidualPixel();
-  return g;
-}
-
-void RunDense(const ConvF32Args& args, const TileF32Set& tiles, Parallel& parallel, std::byte* scratch) {
-  const ConvShape s = MergedGroups(Normalized(args.shape), tiles);
-  if (IsThin(s, tiles)) {
-    Serial serial;  // as one loop over the weights, faster than other threads wake up
-    const bool small = s.in_channels * s.out_channels < kThinSerialWork;
-    return GemmF32(ThinGemm(args, s, tiles), small ? static_cast<Parallel&>(serial) : parallel, scratch);
-  }
-  if (GroupedPixelsFits(s, tiles)) return GroupedPixels(args, s, tiles, parallel);
-  const DenseInput input(s);
-  auto* offsets = reinterpret_cast<ptrdiff_t*>(scratch);
-  SetTapOffsets(s, input, offsets);
-  const Index3 pitch = input.halo.Pitch();
-  ImplicitGemm g{};
-  g.tiles = &tiles;
-  g.x_image_stride = Product(s.in) * s.InPixel();
-  g.x_image_floats = input.halo.Floats();
-  for (int i = 0; i < 3; ++i) g.x_step[i] = s.stride[i] * pitch[i];
-  g.tap_offsets = offsets;
-  g.taps = input.taps;
-  g.grid = {{s.kernel[0], s.kernel[1], input.merged ? 1 : s.kernel[2]}, s.in, s.pad_begin, s.stride, s.dilation};
-  if (input.merged) g.grid.in[2] = INT64_MAX, g.grid.lead[2] = 0;  // a tap is a row of them: always there
-  g.k = input.k;
-  g.groups = s.groups;
-  g.group_in = s.in_channels / s.groups;
-  g.group_out = s.out_channels / s.groups;
-  g.weights = args.packed_weights;
-  g.count = s.out;
-  g.out_layout = s.out_layout;
-  g.out_pixels = Product(s.out);
-  g.y_pixel = s.OutPixel(), g.residual_pixel = s.ResidualPixel();
-  g.y_step = {s.out[1] * s.out[2], s.out[2], 1};
-  g.epilogue = &args.epilogue;
-  g.y = args.y;
-  g.residual = args.epilogue.residual;
-  if (input.in_place) {
-    g.x = args.x;
-    g.images = s.batch;
-    return RunImplicitGemm(g, parallel);
-  }
-  float* image = reinterpret_cast<float*>(scratch + input.OffsetBytes());
-  g.x = image;
-  g.images = 1;
-  for (int64_t n = 0; n < s.batch; ++n) {
-    FillHalo(tiles, input.halo, {args.x + n * g.x_image_stride, s.in, s.in_layout, s.InPixel()}, image, parallel);
-    g.y = args.y + n * g.out_pixels * g.y_pixel;
-    if (g.residual != nullptr) g.residual = args.epilogue.residual + n * g.out_pixels * g.residual_pixel;
-    RunImplicitGemm(g, parallel);
-  }
 }
 
 // A strided or padded 1x1 convolution first takes the positions it reads out of x.
@@ -276,47 +140,6 @@ void RunPointwise(const ConvF32Args& args, const TileF32Set& tiles, Parallel& pa
   }
 }
 
-// dst[t][channel][j] = w[j][channel][t] for the columns j of a panel, panels of one group. dst: [taps][channels][nr].
-void PackColumns(const TileF32Set& tiles, const float* w, int64_t columns, int64_t channels, int64_t taps, float* dst) {
-  const int64_t nr = tiles.columns;
-  if (taps == 1) return tiles.transpose(columns, channels, w, channels, dst, nr);
-  constexpr int64_t kFloats = kMostTapsOfBlock * kMostColumns;  // of a block, in the first cache level
-  float block[kFloats];
-  const int64_t most = std::max<int64_t>(1, kFloats / (taps * nr));
-  for (int64_t first = 0; first < channels; first += most) {
-    const int64_t count = std::min(most, channels - first);
-    tiles.transpose(columns, count * taps, w + first * taps, channels * taps, block, nr);
-    for (int64_t c = 0; c < count; ++c)
-      for (int64_t t = 0; t < taps; ++t)
-        std::copy_n(block + (c * taps + t) * nr, columns, dst + (t * channels + first + c) * nr);
-  }
-}
-
-void PackPanels(const ConvShape& s, const float* w, float* packed, Parallel& parallel, const TileF32Set& tiles) {
-  const int64_t group_in = s.in_channels / s.groups, group_out = s.out_channels / s.groups, taps = Product(s.kernel);
-  const ConvShape merged = MergedGroups(s, tiles);
-  const int64_t merged_in = s.in_channels / merged.groups, merged_out = s.out_channels / merged.groups;
-  const int64_t nr = tiles.columns, panels = CeilDivide(merged_out, nr), panel_floats = nr * merged_in * taps;
-  parallel.For(merged.groups * panels, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t unit = begin; unit < end; ++unit) {
-      const int64_t first = unit % panels * nr, columns = std::min(nr, merged_out - first);
-      float* dst = packed + unit * panel_floats;
-      if (columns < nr || merged.groups != s.groups) std::fill_n(dst, panel_floats, 0.0f);
-      const float* src = w + (unit / panels * merged_out + first) * group_in * taps;
-      if (merged.groups == s.groups && taps <= kMostTapsOfBlock) {
-        PackColumns(tiles, src, columns, group_in, taps, dst);
-        continue;
-      }
-      int64_t starts[kMostColumns];  // where the own group of a channel begins in the merged one
-      for (int64_t j = 0; j < columns; ++j) starts[j] = (first + j) / group_out * group_in;
-      for (int64_t c = 0; c < group_in; ++c)
-        for (int64_t t = 0; t < taps; ++t)
-          for (int64_t j = 0; j < columns; ++j)
-            dst[(t * merged_in + starts[j] + c) * nr + j] = src[(j * group_in + c) * taps + t];
-    }
-  });
-}
-
 // Depthwise with different layouts: x is first brought into the layout of y.
 void ChangeLayout(const ConvShape& s, const TileF32Set& tiles, const float* x, float* dst) {
   const int64_t pixels = Product(s.in), c = s.in_channels;
@@ -390,9 +213,7 @@ std::size_t ConvF32PackedCount(const ConvShape& s, const TileF32Set* tiles) {
   if (ChooseWay(s) == Way::kWinograd) return WinogradPackedCount(s, Tiles(tiles));
   if (ChooseWay(s) == Way::kPixels) return DepthwisePixelsPackedCount(s, Tiles(tiles));
   if (ChooseWay(s) == Way::kPlanes) return static_cast<std::size_t>(s.out_channels * (s.in_channels / s.groups) * taps);
-  const int64_t groups = MergedGroups(s, Tiles(tiles)).groups;
-  return static_cast<std::size_t>(
-      PanelWeightFloats(Tiles(tiles), groups, s.in_channels / groups, s.out_channels / groups, taps));
+  return DensePackedCount(s, Tiles(tiles));
 }
 
 void PackConvF32Weights(const ConvShape& s, const float* w, float* packed, Parallel& parallel,
@@ -413,24 +234,14 @@ void PackConvF32Weights(const ConvShape& s, const float* w, float* packed, Paral
     case Way::kBf16:
       return PackPointwiseBf16(s, w, packed, parallel, Tiles(tiles));
     case Way::kDense:
-      return PackPanels(s, w, packed, parallel, Tiles(tiles));
+      return PackDense(s, w, packed, parallel, Tiles(tiles));
   }
 }
 
 std::size_t ConvF32ScratchBytes(const ConvShape& shape, int threads, const TileF32Set* tiles) {
   const Way way = ChooseWay(shape);
   if (way == Way::kWinograd) return WinogradScratchBytes(shape, threads, Tiles(tiles));
-  if (way == Way::kDense) {
-    const ConvShape s = MergedGroups(Normalized(shape), Tiles(tiles));
-    if (IsThin(s, Tiles(tiles))) {
-      ConvF32Args args;
-      args.packed_weights = kGiven;
-      return GemmF32ScratchBytes(ThinGemm(args, s, Tiles(tiles)), threads);
-    }
-    if (GroupedPixelsFits(s, Tiles(tiles))) return 0;
-    const DenseInput input(s);
-    return input.OffsetBytes() + (input.in_place ? 0 : FloatBytes(input.halo.Floats()));
-  }
+  if (way == Way::kDense) return DenseScratchBytes(Normalized(shape), threads, Tiles(tiles));
   if (way == Way::kBf16) return PointwiseBf16ScratchBytes(shape, threads, Tiles(tiles));
   if (way == Way::kPointwise) {
     ConvF32Args args;
@@ -459,7 +270,8 @@ void ConvF32(const ConvF32Args& given, Parallel& parallel, std::byte* scratch) {
     case Way::kBf16:
       return PointwiseBf16(args, tiles, parallel, scratch);
     case Way::kDense:
-      return RunDense(args, tiles, parallel, scratch);
+      args.shape = Normalized(args.shape);
+      return Dense(args, tiles, parallel, scratch);
   }
 }
 
