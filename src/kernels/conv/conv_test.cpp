@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -262,6 +264,74 @@ TEST(ConvF32, BitsDoNotDependOnThreads) {
         EXPECT_EQ(Convolve(s, false, x, w, residual, {}, Extras::kAll, *set, serial),
                   Convolve(s, false, x, w, residual, {}, Extras::kAll, *set, threads));
       }
+  }
+}
+
+// As with more threads than there are bands of rows: a border is then made around a whole image.
+class ThousandInTurn final : public Parallel {
+ public:
+  void For(int64_t count, int64_t grain, Body body) override { ThreeInTurn().For(count, grain, body); }
+  int ThreadCount() const override { return 1000; }
+};
+
+TEST(ConvF32, ABorderInBandsKeepsTheBits) {
+  constexpr Case kBanded[] = {
+      {"3x3 of stride 2", 2, 9, 40, 1, {1, 61, 47}, {1, 3, 3}, {1, 2, 2}, {1, 1, 1}, {0, 1, 1}, {0, 1, 1}},
+      {"uneven strides and pads", 2, 5, 33, 1, {1, 82, 60}, {1, 5, 4}, {1, 3, 2}, {1, 1, 1}, {0, 2, 3}, {0, 4, 0}},
+      {"tiles of several runs of taps",
+       2,
+       128,
+       36,
+       2,
+       {1, 23, 24},
+       {1, 3, 3},
+       {1, 1, 1},
+       {1, 1, 1},
+       {0, 1, 1},
+       {0, 1, 1}},
+      {"tiles of two rows", 3, 60, 5, 1, {1, 293, 6}, {1, 3, 3}, {1, 2, 2}, {1, 1, 1}, {0, 1, 1}, {0, 1, 1}},
+      {"dilated", 1, 16, 20, 1, {1, 60, 40}, {1, 3, 3}, {1, 1, 1}, {1, 2, 3}, {0, 2, 3}, {0, 2, 3}},
+      {"a band of padding alone", 1, 8, 16, 1, {1, 20, 40}, {1, 3, 3}, {1, 1, 1}, {1, 1, 1}, {0, 30, 5}, {0, 30, 5}},
+      {"whole images", 16, 12, 40, 1, {1, 9, 11}, {1, 3, 3}, {1, 2, 2}, {1, 1, 1}, {0, 1, 1}, {0, 1, 1}},
+  };
+  Serial serial;
+  ThreeInTurn three;
+  ThousandInTurn whole;
+  for (const Case& c : kBanded) {
+    SCOPED_TRACE(c.name);
+    ConvShape s = Shape(c, false);
+    const auto x = Random(static_cast<std::size_t>(c.batch * c.in_channels * Volume(s.in)), 1);
+    auto w = Random(static_cast<std::size_t>(c.in_channels / c.groups * c.out_channels * Volume(c.kernel)), 2);
+    // NaN where the sums of the first and last channel take padding below or above an image.
+    const auto taps = static_cast<std::size_t>(Volume(c.kernel));
+    w[taps - 1] = w[w.size() - taps] = std::numeric_limits<float>::infinity();
+    const auto residual = Random(static_cast<std::size_t>(c.batch * c.out_channels * Volume(s.out)), 4);
+    for (const TileF32Set* set : Sets())
+      for (const ImageLayout in : {kFirst, kLast})
+        for (const ImageLayout out : {kFirst, kLast}) {
+          s.in_layout = in, s.out_layout = out;
+          EXPECT_NE(ConvF32ScratchBytes(s, 2, set), ConvF32ScratchBytes(s, 1000, set));  // two threads, two bands
+          const auto bits = [&](Parallel& parallel) {
+            const auto y = Convolve(s, false, x, w, residual, {}, Extras::kAll, *set, parallel);
+            std::vector<std::uint32_t> same(y.size());
+            std::ranges::transform(y, same.begin(), [](float v) { return std::bit_cast<std::uint32_t>(v); });
+            return same;
+          };
+          const auto want = bits(whole);
+          EXPECT_EQ(bits(serial), want);
+          EXPECT_EQ(bits(three), want);
+        }
+  }
+}
+
+// Scratch memory for a large image depends on the threads, not on the image.
+TEST(ConvF32, ABorderInBandsTakesLittleMemory) {
+  for (const TileF32Set* set : Sets()) {
+    ConvShape s =
+        Shape({"", 8, 32, 32, 1, {1, 224, 224}, {1, 3, 3}, {1, 2, 2}, {1, 1, 1}, {0, 1, 1}, {0, 1, 1}}, false);
+    s.in_layout = s.out_layout = kLast;
+    EXPECT_LE(ConvF32ScratchBytes(s, 2, set), std::size_t{300} << 10);
+    EXPECT_GE(ConvF32ScratchBytes(s, 1000, set), std::size_t{225 * 225 * 32 * sizeof(float)});
   }
 }
 

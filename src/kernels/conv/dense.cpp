@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "base/cpu_info.h"
+#include "base/parallel_slots.h"
 #include "kernels/conv/grouped_pixels.h"
 #include "kernels/conv/implicit_gemm.h"
 #include "kernels/conv/strips.h"
@@ -131,6 +133,82 @@ ImplicitGemm PlanGemm(const ConvF32Args& args, const ConvShape& s, const TileF32
   return g;
 }
 
+// Rows of output whose input with its border each thread makes and multiplies at once: a whole image would leave the
+// second cache level in between.
+class Bands {
+ public:
+  Bands(const ConvShape& s, const DenseInput& input, const TileF32Set& tiles, int64_t threads)
+      : halo_(input.halo), out_rows_(s.out[1]), step_(s.stride[1]) {
+    const int64_t row_floats = halo_.size[2] * halo_.pixel, reach = InputRows(1);
+    if (input.in_place || s.out[0] * s.kernel[0] != 1) return;
+    // Fewer rows would read most of the input twice, and the next panel of weights would not arrive in time.
+    const int64_t least = std::max(CeilDivide(reach, step_) - 1, CeilDivide(kBandTiles * tiles.rows, s.out[2]));
+    const int64_t in_cache = (kBandFloats / row_floats - reach) / step_ + 1;
+    const int64_t share = CeilDivide(s.batch * out_rows_, kUnitsPerThread * threads);
+    const int64_t most = std::max(std::min(in_cache, share), least);
+    const int64_t rows = std::max(CeilDivide(out_rows_, CeilDivide(out_rows_, most)), least);
+    // Tiles of two rows begin at even ones, with bands or without: the bits are the same.
+    rows_ = std::min(CeilDivide(rows, 2) * 2, out_rows_);
+    count_ = CeilDivide(out_rows_, rows_);
+    fits_ = InputRows(rows_) * row_floats <= MostFloats() && s.batch * count_ >= kLeastUnitsPerThread * threads;
+  }
+
+  bool Fit() const { return fits_; }
+  int64_t count() const { return count_; }  // of an image
+  std::size_t Bytes() const { return FloatBytes(HaloOf(0).Floats()); }
+
+  int64_t FirstRow(int64_t band) const { return band * rows_; }
+  int64_t Rows(int64_t band) const { return std::min(rows_, out_rows_ - FirstRow(band)); }
+  HaloedImage HaloOf(int64_t band) const {
+    HaloedImage halo = halo_;
+    halo.size[1] = InputRows(Rows(band));
+    halo.lead[1] -= FirstRow(band) * step_;
+    return halo;
+  }
+
+ private:
+  static constexpr int64_t kBandFloats = int64_t{32} << 10;
+  static constexpr int64_t kBandTiles = 8;  // of a panel, at least
+  static constexpr int64_t kLeastUnitsPerThread = 4;
+  static int64_t MostFloats() { return static_cast<int64_t>(Cpu().l2_bytes / 8 * 5 / sizeof(float)); }
+  int64_t InputRows(int64_t rows) const { return halo_.size[1] - (out_rows_ - rows) * step_; }
+
+  HaloedImage halo_;
+  int64_t out_rows_, step_;
+  int64_t rows_ = 0, count_ = 0;
+  bool fits_ = false;
+};
+
+// One image of y, computed from x.
+ImplicitGemm OfImage(const ImplicitGemm& all, const float* x, int64_t image) {
+  ImplicitGemm g = all;
+  g.x = x;
+  g.images = 1;
+  g.y += image * g.out_pixels * g.y_pixel;
+  if (g.residual != nullptr) g.residual += image * g.out_pixels * g.residual_pixel;
+  return g;
+}
+
+void RunBands(const ImplicitGemm& whole, const Bands& bands, const ConvF32Args& args, const ConvShape& s,
+              Parallel& parallel, std::byte* scratch) {
+  ForWithSlots(s.batch * bands.count(), parallel, [&](int64_t begin, int64_t end, int64_t slot) {
+    float* input = reinterpret_cast<float*>(scratch + static_cast<std::size_t>(slot) * bands.Bytes());
+    Serial serial;
+    for (int64_t unit = begin; unit < end; ++unit) {
+      const int64_t image = unit / bands.count(), band = unit % bands.count(), first = bands.FirstRow(band);
+      const HaloedImage halo = bands.HaloOf(band);
+      const SourceImage source = {args.x + image * whole.x_image_stride, s.in, s.in_layout, s.InPixel()};
+      FillHalo(*whole.tiles, halo, source, input, serial);
+      ImplicitGemm g = OfImage(whole, input, image);
+      g.x_image_floats = halo.Floats();
+      g.count[1] = bands.Rows(band);
+      g.y_start = first * s.out[2];
+      g.grid.lead[1] -= first * s.stride[1];
+      RunImplicitGemm(g, serial);
+    }
+  });
+}
+
 // dst[t][channel][j] = w[j][channel][t] for the columns j of a panel, panels of one group. dst: [taps][channels][nr].
 void PackColumns(const TileF32Set& tiles, const float* w, int64_t columns, int64_t channels, int64_t taps, float* dst) {
   const int64_t nr = tiles.columns;
@@ -189,7 +267,10 @@ std::size_t DenseScratchBytes(const ConvShape& shape, int threads, const TileF32
   }
   if (GroupedPixelsFits(s, tiles)) return 0;
   const DenseInput input(s);
-  return input.OffsetBytes() + (input.in_place ? 0 : FloatBytes(input.halo.Floats()));
+  if (input.in_place) return input.OffsetBytes();
+  const Bands bands(s, input, tiles, threads);
+  return input.OffsetBytes() +
+         (bands.Fit() ? static_cast<std::size_t>(threads) * bands.Bytes() : FloatBytes(input.halo.Floats()));
 }
 
 void Dense(const ConvF32Args& args, const TileF32Set& tiles, Parallel& parallel, std::byte* scratch) {
@@ -209,14 +290,13 @@ void Dense(const ConvF32Args& args, const TileF32Set& tiles, Parallel& parallel,
     g.images = s.batch;
     return RunImplicitGemm(g, parallel);
   }
-  float* image = reinterpret_cast<float*>(scratch + input.OffsetBytes());
-  g.x = image;
-  g.images = 1;
+  scratch += input.OffsetBytes();
+  const Bands bands(s, input, tiles, parallel.ThreadCount());
+  if (bands.Fit()) return RunBands(g, bands, args, s, parallel, scratch);
+  float* image = reinterpret_cast<float*>(scratch);
   for (int64_t n = 0; n < s.batch; ++n) {
     FillHalo(tiles, input.halo, {args.x + n * g.x_image_stride, s.in, s.in_layout, s.InPixel()}, image, parallel);
-    g.y = args.y + n * g.out_pixels * g.y_pixel;
-    if (g.residual != nullptr) g.residual = args.epilogue.residual + n * g.out_pixels * g.residual_pixel;
-    RunImplicitGemm(g, parallel);
+    RunImplicitGemm(OfImage(g, image, n), parallel);
   }
 }
 
