@@ -66,6 +66,8 @@ class Attention {
         group_(args.kv_heads > 0 ? args.heads / args.kv_heads : 0),
         unit_rows_(group_ * args.queries),
         few_(!args.same_rows && unit_rows_ <= kFewQueries),
+        all_see_all_(args.counts == nullptr && args.firsts == nullptr && !args.causal && args.left < 0 &&
+                     args.right < 0 && args.bias[0].data == nullptr && args.bias[1].data == nullptr),
         past_k_(args, args.past_k, args.k_strides, args.size),
         past_v_(args, args.past_v, args.v_strides, args.value_size) {
     block_ = std::min(kKeyBlock, std::max<int64_t>(1, a_.keys));
@@ -179,10 +181,11 @@ class Attention {
     return a_.sinks != nullptr ? RowState{a_.sinks[head], 1} : RowState{-kInfinity, 0};
   }
 
-  void CopyQuery(int64_t b, RowAt at, float* to) const {
+  const float* QueryAt(int64_t b, RowAt at) const {
     const HeadStrides& s = a_.q_strides;
-    rows_.scale(a_.q + b * s.batch + at.head * s.head + at.query * s.row, a_.size, a_.scale, to);
+    return a_.q + b * s.batch + at.head * s.head + at.query * s.row;
   }
+  void CopyQuery(int64_t b, RowAt at, float* to) const { rows_.scale(QueryAt(b, at), a_.size, a_.scale, to); }
 
   float* ScoresOf(int64_t b, RowAt at) const {
     return a_.scores == nullptr ? nullptr : a_.scores + ((b * a_.heads + at.head) * a_.queries + at.query) * a_.keys;
@@ -258,7 +261,7 @@ class Attention {
 
   // The keys of the block that count for any of the rows [begin, end) of a group; all if scores are stored.
   Range SeenByRows(int64_t group, int64_t begin, int64_t end, int64_t k0, int64_t count) const {
-    if (a_.scores != nullptr) return {0, count};
+    if (a_.scores != nullptr || all_see_all_) return {0, count};
     // Rows of heads with the same biases see the same.
     if (a_.bias[0].head == 0 && a_.bias[1].head == 0) end = std::min(end, begin + a_.queries);
     Range seen{count, 0};
@@ -421,6 +424,10 @@ class Attention {
     }
   }
 
+  void RunTile(const TileF32Args& t, int64_t rows) const {
+    (2 * t.columns <= tiles_.columns ? tiles_.narrow : tiles_.wide)[rows - 1](t);
+  }
+
   void RunTileRows(const Many& m, int64_t begin, int64_t end, int64_t k0, int64_t count) const {
     const Range seen = SeenByRows(m.group, m.row0 + begin, m.row0 + end, k0, count);
     if (seen.first >= seen.end) return;
@@ -431,12 +438,17 @@ class Attention {
     t.a0 = m.q, t.a1 = m.q + half * q_stride_, t.a_row_stride = q_stride_;
     t.b_stride = nr;
     t.c_row_stride = score_stride_;
-    t.prefetch = reinterpret_cast<const char*>(m.q);
-    for (int64_t p = first; p < seen.end; p += nr) {
+    // Meanwhile the next rows' queries come to the cache, one with each of the first tiles: they lie far apart.
+    int64_t next = m.row0 + end;
+    const int64_t last = std::min(next + tiles_.rows, m.row0 + m.rows);
+    for (int64_t p = first; p < seen.end; p += nr, ++next) {
+      const bool fetches = next < last;
+      t.prefetch = reinterpret_cast<const char*>(fetches ? QueryAt(m.b, At(m.group, next)) : m.q);
+      t.prefetch_step = fetches ? sizeof(float) : 0;
       t.b = m.packed_k + p * a_.size;
       t.c0 = m.scores + p, t.c1 = t.c0 + half * score_stride_;
       t.columns = std::min(nr, RoundUp(seen.end - p, nr / 2));
-      RunTileF32(tiles_, t, rows, {});
+      RunTile(t, rows);
     }
     for (int64_t r = 0; r < rows; ++r) {
       const RowAt at = At(m.group, m.row0 + begin + r);
@@ -448,6 +460,7 @@ class Attention {
     const Range weighing = Weighing(m.scores, score_stride_, rows, {first, seen.end});
     if (weighing.first >= weighing.end) return;
     t.k = weighing.end - weighing.first;
+    t.prefetch = reinterpret_cast<const char*>(m.q), t.prefetch_step = 0;
     t.a0 = m.scores + weighing.first, t.a1 = t.a0 + half * score_stride_, t.a_row_stride = score_stride_;
     t.c_row_stride = t.residual_row_stride = value_stride_;
     for (int64_t c = 0; c < a_.value_size; c += nr) {
@@ -455,7 +468,7 @@ class Attention {
       t.c0 = m.sums + begin * value_stride_ + c, t.c1 = t.c0 + half * value_stride_;
       t.residual0 = t.c0, t.residual1 = t.c1;
       t.columns = std::min(nr, a_.value_size - c);
-      RunTileF32(tiles_, t, rows, {});
+      RunTile(t, rows);
     }
   }
 
@@ -463,7 +476,7 @@ class Attention {
   const TileF32Set& tiles_;
   const AttentionRowsSet& rows_;
   int64_t group_, unit_rows_;
-  bool few_;
+  bool few_, all_see_all_;
   PastCopy past_k_, past_v_;
   int64_t block_ = 0, blocks_ = 1, chunks_ = 1, units_ = 0, slots_ = 1;
   int64_t score_stride_ = 0, value_stride_ = 0, q_stride_ = 0, packed_k_ = 0, packed_v_ = 0;

@@ -78,9 +78,20 @@ void ExponentialsFrom(ScoreRow* row, float from) {
   float* x = row->x;
   const int64_t padded = RoundToPairs(row->count);
   const Vec top = Broadcast(from), log2e = Broadcast(kLog2E);
-  const auto exponent = [&](Vec score) { return kFar ? (score - top) * log2e : score * log2e - top; };
+  const auto exponent = [&](auto score) {
+    if constexpr (kFar) return (score - top) * log2e;
+    return score * log2e - top;
+  };
   Vec sum0 = Broadcast(0), sum1 = sum0;
-  for (int64_t i = 0; i < padded; i += 2 * kLanes) {
+  int64_t i = 0;
+  for (; i + 4 * kLanes <= padded; i += 4 * kLanes) {
+    const auto e = Exp2OfNegative(exponent(ForEach<4>([&](int k) { return Load(x + i + k * kLanes); })));
+#pragma GCC unroll 4
+    for (int k = 0; k < 4; ++k) Store(x + i + k * kLanes, e.v[k]);
+    sum0 += e.v[0], sum1 += e.v[1];
+    sum0 += e.v[2], sum1 += e.v[3];
+  }
+  if (i < padded) {
     const Vec a = Exp2OfNegative(exponent(Load(x + i))), b = Exp2OfNegative(exponent(Load(x + i + kLanes)));
     Store(x + i, a);
     Store(x + i + kLanes, b);

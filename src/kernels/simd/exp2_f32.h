@@ -1,7 +1,7 @@
-// kernels/simd/exp2_f32.h - 2^x on Vec for the softmax of attention. Include only from *.isa.cpp.
+// kernels/simd/exp2_f32.h - 2^x on a Vec or Several, for the softmax of attention. Include only from *.isa.cpp.
 #pragma once
 
-#include "kernels/simd/vec_f32.h"
+#include "kernels/simd/several_f32.h"
 
 namespace sardonyx::kernels::SDX_ISA {
 
@@ -31,16 +31,16 @@ constexpr float kLeastExponent = -126;
 
 // 2^x for x <= 0; exactly 0 at -infinity, NaN stays NaN. Relative error 1e-7 where the result is a normal number
 // (minimax polynomial of degree 5 on [-1/2, 1/2], fitted in float64 by iteratively reweighted least squares).
-inline Vec Exp2OfNegative(Vec x) {
-  const Vec t = Max(Broadcast(kLeastExponent), x);
-  const Vec n = RoundToInteger(t), f = t - n;
-  Vec p = Broadcast(0.00132764718f);
-  p = p * f + Broadcast(0.00967554133f);
+template <typename V>
+[[gnu::always_inline]] inline V Exp2OfNegative(V x) {
+  const V t = Max(Broadcast(kLeastExponent), x);
+  const V n = Each([](Vec v) { return RoundToInteger(v); }, t), f = t - n;
+  V p = Broadcast(0.00132764718f) * f + Broadcast(0.00967554133f);
   p = p * f + Broadcast(0.0555071327f);
   p = p * f + Broadcast(0.240221197f);
   p = p * f + Broadcast(0.693146967f);
   p = p * f + Broadcast(1.0f);
-  return TimesPowerOfTwo(p, n);
+  return Each([](Vec y, Vec exponent) { return TimesPowerOfTwo(y, exponent); }, p, n);
 }
 
 }  // namespace sardonyx::kernels::SDX_ISA

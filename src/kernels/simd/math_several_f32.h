@@ -8,22 +8,9 @@
 #pragma once
 
 #include "kernels/simd/math_f32.h"
+#include "kernels/simd/several_f32.h"
 
 namespace sardonyx::kernels::SDX_ISA {
-
-template <int V>
-struct Several {
-  Vec v[V];
-};
-
-// f(i) for each of the vectors.
-template <int V, typename F>
-[[gnu::always_inline]] inline Several<V> ForEach(F f) {
-  Several<V> y;
-#pragma GCC unroll 4
-  for (int i = 0; i < V; ++i) y.v[i] = f(i);
-  return y;
-}
 
 // The value over / under; `under` is at least 1/2 and finite.
 template <int V>
