@@ -55,6 +55,10 @@ def cases():
         "MatMulNBits": ("""g (float[n,128] x) => (float[n,48] y)
             { y = com.microsoft.MatMulNBits <K = 128, N = 48, bits = 4, block_size = 32> (x, w, s, z) }""",
                         {"w": u((48, 4, 16), U8), "s": u((48 * 4,)), "z": u((48 * 2,), U8)}, {"x": u((3, 128))}),
+        "MatMulNBits with scales of 16 bits": ("""g (float[n,128] x) => (float[n,48] y)
+            { y = com.microsoft.MatMulNBits <K = 128, N = 48, bits = 4, block_size = 32, accuracy_level = 4>
+                  (x, w, s, z) }""", {"w": u((48, 4, 16), U8), "s": u((48 * 4,)).astype(np.float16).astype(np.float32),
+                                    "z": u((48 * 2,), U8)}, {"x": u((3, 128))}),
         "Attention": ("""g (float[1,n,32] x) => (float[1,n,32] y)
             { y = com.microsoft.Attention <num_heads = 4> (x, w, b) }""",
                       {"w": u((32, 96)), "b": u((96,))}, {"x": u((1, 5, 32))}),

@@ -152,6 +152,23 @@ def test_processes_share_the_packed_weights_of_the_file(tmp_path):
     assert sizes["Private_Dirty"] == 0, sizes
 
 
+@pytest.mark.parametrize("zeros", [False, True])
+def test_scales_that_float16_holds_are_packed_in_16_bits(zeros, tmp_path):
+    """So are the zero points beside them."""
+    text = f"""g (float[1,1024] x) => (float[1,512] y)
+        {{ y = com.microsoft.MatMulNBits <K = 1024, N = 512, bits = 4, block_size = 32> (x, w, s{", z" * zeros}) }}"""
+    scales = models.uniform((512 * 32,))
+    weights = {"w": models.uniform((512, 32, 16), np.uint8), "s": scales}
+    if zeros:
+        weights["z"] = models.uniform((512 * 16,), np.uint8)
+    sizes = []
+    for each in (scales, scales.astype(np.float16).astype(np.float32)):
+        path = tmp_path / f"{len(sizes)}.onnx"
+        path.write_bytes(models.model(text, weights | {"s": each}))
+        sizes.append(compiled(str(path), tmp_path / f"{len(sizes)}.sdx").stat().st_size)
+    assert sizes[0] - sizes[1] == 512 * 32 * (4 if zeros else 2)
+
+
 def test_a_damaged_file_is_refused(files, tmp_path):
     whole = files["Gemm"][1].read_bytes()
     damaged = tmp_path / "damaged.sdx"

@@ -6,8 +6,11 @@
 #include "kernels/nbits/nbits.h"
 
 #include <algorithm>
+#include <atomic>
+#include <bit>
 #include <cstring>
 
+#include "base/small_float.h"
 #include "kernels/gemm/tile_f32.h"
 #include "kernels/nbits/nbits_tile.h"
 
@@ -26,7 +29,11 @@ int64_t RoundUp(int64_t a, int64_t b) { return CeilDiv(a, b) * b; }
 const NBitsSet& SetOf(const NBitsSet* set) { return set != nullptr ? *set : NBitsOf(); }
 
 int64_t GroupsOf(const NBitsShape& s) { return s.block * s.bits / 32; }
-int64_t BlockBytes(const NBitsShape& s, int64_t lanes) { return (1 + (s.has_zeros ? 1 : 0) + GroupsOf(s)) * 4 * lanes; }
+// Scales of a block, and offsets.
+int64_t ScaleBytes(const NBitsShape& s, int64_t lanes) {
+  return (s.has_zeros ? 2 : 1) * (s.half_scales ? 2 : 4) * lanes;
+}
+int64_t BlockBytes(const NBitsShape& s, int64_t lanes) { return ScaleBytes(s, lanes) + GroupsOf(s) * 4 * lanes; }
 int64_t PanelBytes(const NBitsShape& s, int64_t lanes) { return s.blocks() * BlockBytes(s, lanes); }
 
 // A group of a column: 32 / bits weights that follow each other from the low bits of `q`, spread over the bytes of a
@@ -59,6 +66,28 @@ void SpreadBlock(const std::uint8_t* q, int64_t groups, int64_t lanes, std::uint
                                     static_cast<std::uint32_t>(four[3]) << 24;
     words[g * lanes] = GroupWord<kBits>(low_first);
   }
+}
+
+// The distance of a zero point from the middle of the range.
+float Distance(const NBitsShape& s, const NBitsWeights& w, int64_t i) {
+  return w.zeros[i] - static_cast<float>(1 << (s.bits - 1));
+}
+
+bool FitsHalf(float value) {
+  return std::bit_cast<std::uint32_t>(static_cast<float>(Half(value))) == std::bit_cast<std::uint32_t>(value);
+}
+
+// Writes the scale and the offset of block i, counted over all columns, to one lane.
+void PackScale(const NBitsShape& s, const NBitsWeights& w, int64_t i, int64_t lanes, int64_t lane, std::byte* to) {
+  if (s.half_scales) {
+    auto* halves = reinterpret_cast<std::uint16_t*>(to);
+    halves[lane] = Half::FromFloat(w.scales[i]);
+    if (s.has_zeros) halves[lanes + lane] = Half::FromFloat(Distance(s, w, i));
+    return;
+  }
+  auto* floats = reinterpret_cast<float*>(to);
+  floats[lane] = w.scales[i];
+  if (s.has_zeros) floats[lanes + lane] = Distance(s, w, i) * w.scales[i];
 }
 
 struct Plan {
@@ -150,7 +179,8 @@ class Product {
     const int index = NBitsIndex(g_.shape.bits);
     NBitsTileArgs t;
     t.panel = g_.packed + panel * PanelBytes(g_.shape, set_.lanes);
-    t.blocks = blocks_, t.groups = GroupsOf(g_.shape), t.has_offsets = g_.shape.has_zeros;
+    t.blocks = blocks_, t.groups = GroupsOf(g_.shape);
+    t.has_offsets = g_.shape.has_zeros, t.half_scales = g_.shape.half_scales;
     t.a_row_bytes = plan_.a_row_bytes, t.a_block_stride = g_.m;
     t.y_stride = g_.ldy;
     t.panel_bytes = PanelBytes(g_.shape, set_.lanes);
@@ -178,7 +208,7 @@ class Product {
         const int64_t panel = std::min(2 * pair + side, plan_.panels - 1);
         set_.widen[NBitsIndex(g_.shape.bits)](
             g_.packed + panel * PanelBytes(g_.shape, set_.lanes) + block * BlockBytes(g_.shape, set_.lanes), count,
-            groups, g_.shape.has_zeros, wide + side * set_.lanes, nr);
+            groups, g_.shape.has_zeros, g_.shape.half_scales, wide + side * set_.lanes, nr);
       }
       TileF32Args t;
       t.k = std::min(count * g_.shape.block, g_.shape.k - k0);
@@ -209,6 +239,15 @@ class Product {
 
 }  // namespace
 
+bool NBitsScalesFitHalf(const NBitsShape& shape, const NBitsWeights& weights, Parallel& parallel) {
+  std::atomic<bool> fit{true};
+  parallel.For(shape.n * shape.blocks(), 4096, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end && fit.load(std::memory_order_relaxed); ++i)
+      if (!FitsHalf(weights.scales[i]) || (shape.has_zeros && !FitsHalf(Distance(shape, weights, i)))) fit = false;
+  });
+  return fit;
+}
+
 std::size_t NBitsPackedBytes(const NBitsShape& shape, const NBitsSet* set) {
   const int64_t lanes = SetOf(set).lanes;
   return static_cast<std::size_t>(CeilDiv(shape.n, lanes) * PanelBytes(shape, lanes));
@@ -219,26 +258,17 @@ void PackNBits(const NBitsShape& shape, const NBitsWeights& weights, std::byte* 
   const int64_t lanes = SetOf(set).lanes, blocks = shape.blocks(), groups = GroupsOf(shape);
   const int64_t blob = shape.block * shape.bits / 8;
   const auto spread = shape.bits == 2 ? SpreadBlock<2> : shape.bits == 4 ? SpreadBlock<4> : SpreadBlock<8>;
-  const auto middle = static_cast<float>(1 << (shape.bits - 1));
   parallel.For(CeilDiv(shape.n, lanes), 1, [&](int64_t begin, int64_t end) {
     for (int64_t panel = begin; panel < end; ++panel) {
       std::byte* to = packed + panel * PanelBytes(shape, lanes);
       for (int64_t i = 0; i < blocks; ++i, to += BlockBytes(shape, lanes)) {
-        auto* floats = reinterpret_cast<float*>(to);
-        auto* words = reinterpret_cast<std::uint32_t*>(to) + (shape.has_zeros ? 2 : 1) * lanes;
-        for (int64_t lane = 0; lane < lanes; ++lane) {
-          const int64_t n = panel * lanes + lane;
-          const bool there = n < shape.n;
-          floats[lane] = there ? weights.scales[n * blocks + i] : 0;
-          if (shape.has_zeros) {
-            floats[lanes + lane] =
-                there ? (weights.zeros[n * blocks + i] - middle) * weights.scales[n * blocks + i] : 0;
-          }
-          if (there) {
-            spread(weights.q + (n * blocks + i) * blob, groups, lanes, words + lane);
-          } else {
-            for (int64_t g = 0; g < groups; ++g) words[g * lanes + lane] = 0;
-          }
+        auto* words = reinterpret_cast<std::uint32_t*>(to + ScaleBytes(shape, lanes));
+        const int64_t columns = std::min(lanes, shape.n - panel * lanes);
+        if (columns < lanes) std::memset(to, 0, static_cast<std::size_t>(BlockBytes(shape, lanes)));
+        for (int64_t lane = 0; lane < columns; ++lane) {
+          const int64_t at = (panel * lanes + lane) * blocks + i;
+          PackScale(shape, weights, at, lanes, lane, to);
+          spread(weights.q + at * blob, groups, lanes, words + lane);
         }
       }
     }

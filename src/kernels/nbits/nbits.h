@@ -20,9 +20,10 @@ struct TileF32Set;  // kernels/gemm/tile_f32.h
 struct NBitsShape {
   std::int64_t n = 0;
   std::int64_t k = 0;
-  std::int64_t block = 32;  // a power of two, at least 16
-  int bits = 4;             // 2, 4 or 8
-  bool has_zeros = false;   // zero points other than 2^(bits - 1)
+  std::int64_t block = 32;   // a power of two, at least 16
+  int bits = 4;              // 2, 4 or 8
+  bool has_zeros = false;    // zero points other than 2^(bits - 1)
+  bool half_scales = false;  // packed with scales of 16 bits: NBitsScalesFitHalf
 
   std::int64_t blocks() const { return (k + block - 1) / block; }
 };
@@ -32,6 +33,10 @@ struct NBitsWeights {
   const float* scales = nullptr;    // [n, blocks]
   const float* zeros = nullptr;     // [n, blocks]; only with has_zeros
 };
+
+// Whether float16 holds the scales, and what the zero points are above 2^(bits - 1), to the bit. Packed so, weights are
+// a tenth shorter at 4 bits and blocks of 32; results are the same.
+bool NBitsScalesFitHalf(const NBitsShape& shape, const NBitsWeights& weights, Parallel& parallel);
 
 // Bytes of packed weights, and the packing; `packed` is 64-byte aligned.
 std::size_t NBitsPackedBytes(const NBitsShape& shape, const NBitsSet* set = nullptr);

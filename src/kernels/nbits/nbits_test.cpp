@@ -4,7 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
+#include <utility>
 
+#include "base/small_float.h"
 #include "kernels/gemm/kernel_test.h"
 #include "kernels/nbits/nbits_tile.h"
 
@@ -23,6 +26,9 @@ struct Problem {
     q.resize(static_cast<std::size_t>(s.n * blocks * blob));
     for (std::uint8_t& byte : q) byte = static_cast<std::uint8_t>(engine());
     scales = Random(static_cast<std::size_t>(s.n * blocks), seed + 1);
+    if (s.half_scales) {
+      for (float& scale : scales) scale = static_cast<float>(Half(scale));
+    }
     zeros.assign(scales.size(), static_cast<float>(1 << (s.bits - 1)));
     if (s.has_zeros) {
       for (float& zero : zeros) zero = static_cast<float>(engine() % (1u << s.bits));
@@ -143,6 +149,59 @@ TEST(NBits, AddsTheLargestBytesWithoutSaturation) {
       }
     }
   }
+}
+
+TEST(NBits, GivesTheSameBitsWithScalesOf16Bits) {
+  for (const int bits : {2, 4, 8}) {
+    for (const int64_t block : {16, 32, 64, 128}) {
+      for (const bool zeros : {false, true}) {
+        for (const int64_t m : {1, 3, 8, 17, 67}) {
+          const NBitsShape shape{
+              .n = 37, .k = 200, .block = block, .bits = bits, .has_zeros = zeros, .half_scales = true};
+          const Problem halves(shape, m, 7);
+          Problem floats = halves;
+          floats.shape.half_scales = false;
+          for (const bool int8 : {false, true}) {
+            ForEachIsa([&](const NBitsSet& set, const TileF32Set& tiles) {
+              EXPECT_LT(NBitsPackedBytes(halves.shape, &set), NBitsPackedBytes(floats.shape, &set));
+              Serial serial;
+              std::vector<float> got, want;
+              EXPECT_LT(ErrorOf(halves, m, int8, set, tiles, serial, &got), int8 ? 4e-3 : 1e-6)
+                  << Name(set.isa) << " bits " << bits << " block " << block << " rows " << m;
+              ErrorOf(floats, m, int8, set, tiles, serial, &want);
+              EXPECT_EQ(got, want) << Name(set.isa) << " bits " << bits << " block " << block << " rows " << m;
+            });
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(NBits, KnowsWhetherScalesFitIn16Bits) {
+  const NBitsShape shape{.n = 100, .k = 320, .block = 32, .bits = 4, .has_zeros = true};
+  std::vector<float> scales(1000, 0.5f), zeros(1000, 3.0f);
+  const auto fit = [&] {
+    ThreeInTurn three;
+    return NBitsScalesFitHalf(shape, {nullptr, scales.data(), zeros.data()}, three);
+  };
+  const std::pair<float, bool> rows[] = {{-0.0f, true},         {0x1p-24f, true},  // the smallest
+                                         {0x1.8p-24f, false},   {0x1.004p-14f, true},
+                                         {0x1.002p-14f, false}, {65504.0f, true},  // the largest
+                                         {65536.0f, false},     {std::numeric_limits<float>::infinity(), true},
+                                         {0.1f, false}};
+  for (const auto& [value, expected] : rows) {
+    for (const std::size_t at : {0, 500, 999}) {
+      scales[at] = value;
+      EXPECT_EQ(fit(), expected) << value;
+      scales[at] = 0.5f;
+      EXPECT_TRUE(fit());
+    }
+  }
+  zeros[999] = 7.75f;
+  EXPECT_TRUE(fit());
+  zeros[999] = 0.1f;
+  EXPECT_FALSE(fit());
 }
 
 TEST(NBits, WidensLongRowsInPieces) {

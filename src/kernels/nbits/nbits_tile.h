@@ -1,7 +1,8 @@
 // kernels/nbits/nbits_tile.h - rows of activations times a panel of packed weights, one set per ISA.
 //
 // A panel holds `lanes` columns. For each block of K: [lanes] scales; [lanes] offsets (zero - 2^(bits-1)) * scale if
-// there are zero points; then groups [lanes] of 32 bits. A group holds 32 / bits weights of its column: weight 4 i + j
+// there are zero points, or with scales of 16 bits zero - 2^(bits-1), which has 16 bits, too; then groups [lanes] of 32
+// bits. A group holds 32 / bits weights of its column: weight 4 i + j
 // has the bits from bits * i of byte j, so that one shift and one mask give four bytes of neighbours.
 #pragma once
 
@@ -21,6 +22,7 @@ struct NBitsTileArgs {
   std::int64_t blocks = 0;
   std::int64_t groups = 0;  // of a block
   bool has_offsets = false;
+  bool half_scales = false;
   const std::byte* a = nullptr;  // int8: [rows][a_row_bytes] bytes, blocks * groups * 32 / bits of them; f32: floats
   std::ptrdiff_t a_row_bytes = 0;
   // Numbers of the blocks of a, [blocks][a_block_stride], the rows of a block beside each other: one address reaches
@@ -49,8 +51,8 @@ struct NBitsSet {
   std::int64_t f32_rows;                     // of one call of f32: as many sums as the registers hold
   NBitsTileFn* f32[3][kNBitsRows];
   // dst[k * dst_stride + column] = the weights of blocks [0, blocks) as floats
-  void (*widen[3])(const std::byte* panel, std::int64_t blocks, std::int64_t groups, bool has_offsets, float* dst,
-                   std::ptrdiff_t dst_stride);
+  void (*widen[3])(const std::byte* panel, std::int64_t blocks, std::int64_t groups, bool has_offsets, bool half_scales,
+                   float* dst, std::ptrdiff_t dst_stride);
   // A row as blocks of bytes with scales max|a| / 127 (NaN where a block has one), the sums of the bytes, and these
   // times -middle, each `stride` after the one before; zeros behind k.
   void (*round_row)(const float* a, std::int64_t k, std::int64_t block, std::int32_t middle, std::int8_t* out,

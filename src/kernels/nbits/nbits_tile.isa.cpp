@@ -23,6 +23,7 @@ inline Vec FourBits() {
 }
 
 inline Vec LoadFloats(const std::byte* p) { return Load(reinterpret_cast<const float*>(p)); }
+inline Vec LoadHalves(const std::byte* p) { return LoadFloat16(reinterpret_cast<const std::uint16_t*>(p)); }
 
 // Walks over the blocks of a panel. Panels follow each other, and are short: what comes is asked for early.
 constexpr ptrdiff_t kAhead = 4096;
@@ -31,14 +32,16 @@ struct Block {
   const std::byte* groups;
 };
 template <bool kPrefetch = false>
-inline Block ReadBlock(const std::byte** p, bool has_offsets, int64_t groups) {
+inline __attribute__((always_inline)) Block ReadBlock(const std::byte** p, bool has_offsets, bool half_scales,
+                                                      int64_t groups) {
   Block b;
-  b.scale = LoadFloats(*p);
-  *p += kVectorBytes;
+  b.scale = half_scales ? LoadHalves(*p) : LoadFloats(*p);
+  const ptrdiff_t bytes = half_scales ? kVectorBytes / 2 : kVectorBytes;
+  *p += bytes;
   b.offset = Broadcast(0);
   if (has_offsets) {
-    b.offset = LoadFloats(*p);
-    *p += kVectorBytes;
+    b.offset = half_scales ? LoadHalves(*p) * b.scale : LoadFloats(*p);
+    *p += bytes;
   }
   b.groups = *p;
   *p += groups * kVectorBytes;
@@ -76,7 +79,8 @@ inline void StartBlock(const NBitsTileArgs& t, int64_t i, UintVec (&dots)[R]) {
     dots[r] = BroadcastInt(static_cast<std::uint32_t>(t.a_starts[i * t.a_block_stride + r]));
 }
 template <int R, bool kOffsets = true>
-inline void AddBlock(const NBitsTileArgs& t, int64_t i, const Block& b, const UintVec (&dots)[R], Vec (&sum)[R]) {
+inline __attribute__((always_inline)) void AddBlock(const NBitsTileArgs& t, int64_t i, const Block& b,
+                                                    const UintVec (&dots)[R], Vec (&sum)[R]) {
 #pragma GCC unroll 8
   for (ptrdiff_t r = 0; r < R; ++r) {
     const Vec dot = __builtin_convertvector((IntVec)dots[r], Vec);
@@ -110,7 +114,7 @@ void TileInt8(const NBitsTileArgs& t) {
     UintVec acc[P][R];
 #pragma GCC unroll 2
     for (ptrdiff_t q = 0; q < P; ++q) {
-      b[q] = ReadBlock<true>(&p[q], t.has_offsets, t.groups);
+      b[q] = ReadBlock<true>(&p[q], t.has_offsets, t.half_scales, t.groups);
       StartBlock(t, i, acc[q]);
     }
     for (int64_t g = 0; g < t.groups; ++g) {
@@ -199,7 +203,7 @@ inline void TilePairs(const NBitsTileArgs& t) {
   const std::byte *p = t.panel, *a = t.a;
   const int64_t groups = kBlock > 0 ? kBlock : t.groups;
   for (int64_t i = 0; i < t.blocks; ++i) {
-    const Block b = ReadBlock<true>(&p, kOffsets && t.has_offsets, groups);
+    const Block b = ReadBlock<true>(&p, kOffsets && t.has_offsets, t.half_scales, groups);
     UintVec dots[R];
     StartBlock(t, i, dots);
 #pragma GCC unroll 4
@@ -222,7 +226,7 @@ inline void TileWords(const NBitsTileArgs& t) {
   const std::byte *p = t.panel, *a = t.a;
   const UintVec mask = BroadcastInt(kBits == 2 ? 0x03030303 : 0x0F0F0F0F);
   for (int64_t i = 0; i < t.blocks; ++i) {
-    const Block b = ReadBlock<true>(&p, kOffsets, kGroups);
+    const Block b = ReadBlock<true>(&p, kOffsets, t.half_scales, kGroups);
     UintVec words[R];
     StartBlock(t, i, words);
 #pragma GCC unroll 4
@@ -286,7 +290,7 @@ void TileF32(const NBitsTileArgs& t) {
   const float* a = reinterpret_cast<const float*>(t.a);
   const ptrdiff_t row = t.a_row_bytes / 4;
   for (int64_t i = 0; i < t.blocks; ++i) {
-    const Block b = ReadBlock(&p, t.has_offsets, t.groups);
+    const Block b = ReadBlock(&p, t.has_offsets, t.half_scales, t.groups);
     Vec acc[R][2];
 #pragma GCC unroll 8
     for (ptrdiff_t r = 0; r < R; ++r) acc[r][0] = acc[r][1] = Broadcast(0);
@@ -312,10 +316,11 @@ void TileF32(const NBitsTileArgs& t) {
 }
 
 template <int kBits>
-void Widen(const std::byte* panel, int64_t blocks, int64_t groups, bool has_offsets, float* dst, ptrdiff_t dst_stride) {
+void Widen(const std::byte* panel, int64_t blocks, int64_t groups, bool has_offsets, bool half_scales, float* dst,
+           ptrdiff_t dst_stride) {
   constexpr int kParts = 8 / kBits;
   for (int64_t i = 0; i < blocks; ++i) {
-    const Block b = ReadBlock(&panel, has_offsets, groups);
+    const Block b = ReadBlock(&panel, has_offsets, half_scales, groups);
     for (int64_t g = 0; g < groups; ++g) {
       const UintVec packed = LoadInt(b.groups + g * kVectorBytes);
 #pragma GCC unroll 4

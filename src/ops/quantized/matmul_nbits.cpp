@@ -134,10 +134,9 @@ std::size_t PackedBytes(const State& s) {
 std::size_t ScaleCount(const State& s) { return static_cast<std::size_t>(s.shape.n * s.shape.blocks()); }
 std::size_t WideCount(const State& s) { return s.by_index ? static_cast<std::size_t>(s.shape.n * s.shape.k) : 0; }
 
-// scales: twice ScaleCount floats; wide: WideCount; packed: PackedBytes.
-void Pack(const State& s, const Parts& p, float* scales, float* wide, std::byte* packed, Parallel& parallel) {
-  float* zeros = scales + ScaleCount(s);
-  WidenScales(s.shape, p, scales, zeros, parallel);
+// scales: twice ScaleCount floats, from WidenScales; wide: WideCount; packed: PackedBytes.
+void Pack(const State& s, const Parts& p, const float* scales, float* wide, std::byte* packed, Parallel& parallel) {
+  const float* zeros = scales + ScaleCount(s);
   if (s.by_index) {
     WidenByIndex(s.shape, p, scales, zeros, wide);
     kernels::PackGemmF32B(s.shape.k, s.shape.n, wide, s.shape.k, true, reinterpret_cast<float*>(packed), parallel);
@@ -182,6 +181,7 @@ void RunMatMulNBits(KernelContext& c) {
   const std::byte* packed = is_packed ? static_cast<const std::byte*>(s.packed.raw()) : io.At(packed_at);
   if (!is_packed) {
     float* scales = io.At<float>(scales_at);
+    WidenScales(s.shape, p, scales, scales + ScaleCount(s), c.parallel());
     Pack(s, p, scales, io.At<float>(wide_at), io.At(packed_at), c.parallel());
   }
   if (s.by_index) {
@@ -209,6 +209,35 @@ GpuWeights ReadLayout(PrepareContext& c, const kernels::NBitsShape& s) {
   return w;
 }
 
+// Packs constant weights: with scales of 16 bits where that changes nothing.
+void PackConstants(PrepareContext& c, const GpuWeights& gpu, Parts p, State& s) {
+  const auto form = [&](bool half_scales) {
+    s.shape.half_scales = half_scales;
+    return PackedForm{DType::kUInt8, Shape{static_cast<std::int64_t>(PackedBytes(s))}};
+  };
+  std::vector<PackedForm> forms = {form(false)};
+  if (!s.by_index) forms.push_back(form(true));
+  std::vector<float> scales;
+  const auto choose = [&] {
+    scales.resize(2 * ScaleCount(s));
+    float* zeros = scales.data() + ScaleCount(s);
+    WidenScales(s.shape, p, scales.data(), zeros, c.parallel());
+    s.shape.half_scales =
+        !s.by_index && kernels::NBitsScalesFitHalf(s.shape, {nullptr, scales.data(), zeros}, c.parallel());
+    return std::size_t{s.shape.half_scales};
+  };
+  s.packed = Packed(forms, choose, [&](Tensor& packed) {
+    std::vector<float> wide(WideCount(s));
+    std::vector<std::uint8_t> plain(gpu.layout == 0 ? 0 : static_cast<std::size_t>(p.q.count));
+    if (gpu.layout != 0) {
+      UnpackGpuWeights(gpu, static_cast<const std::uint8_t*>(p.q.data), plain.data(), c.parallel());
+      p.q.data = plain.data();
+    }
+    Pack(s, p, scales.data(), wide.data(), static_cast<std::byte*>(packed.raw()), c.parallel());
+  });
+  s.shape.half_scales = forms.size() > 1 && s.packed.shape() == forms[1].shape;  // they may come from a compiled model
+}
+
 Prepared PrepareMatMulNBits(PrepareContext& c) {
   State s = ReadState(c);
   const GpuWeights gpu = ReadLayout(c, s.shape);
@@ -217,18 +246,10 @@ Prepared PrepareMatMulNBits(PrepareContext& c) {
   s.shape.has_zeros = c.HasInput(kZeros);
   const auto constant = [&](std::size_t i) { return !c.HasInput(i) || c.Constant(i) != nullptr; };
   if (constant(kB) && constant(kScales) && constant(kZeros) && constant(kGroupIndex)) {
-    Parts p{PartOf(c.Constant(kB)), PartOf(c.Constant(kScales)), PartOf(c.Constant(kZeros)),
-            PartOf(c.Constant(kGroupIndex))};
+    const Parts p{PartOf(c.Constant(kB)), PartOf(c.Constant(kScales)), PartOf(c.Constant(kZeros)),
+                  PartOf(c.Constant(kGroupIndex))};
     CheckCounts(s.shape, p);
-    s.packed = Packed(DType::kUInt8, Shape{static_cast<std::int64_t>(PackedBytes(s))}, [&](Tensor& packed) {
-      std::vector<float> scales(2 * ScaleCount(s)), wide(WideCount(s));
-      std::vector<std::uint8_t> plain(gpu.layout == 0 ? 0 : static_cast<std::size_t>(p.q.count));
-      if (gpu.layout != 0) {
-        UnpackGpuWeights(gpu, static_cast<const std::uint8_t*>(p.q.data), plain.data(), c.parallel());
-        p.q.data = plain.data();
-      }
-      Pack(s, p, scales.data(), wide.data(), static_cast<std::byte*>(packed.raw()), c.parallel());
-    });
+    PackConstants(c, gpu, p, s);
     for (const std::size_t i : {kB, kScales, kZeros, kGroupIndex})
       if (c.HasInput(i)) c.MarkPacked(i);
   }
