@@ -124,7 +124,12 @@ Plan MakePlan(const NBitsArgs& g, int threads) {
 class Product {
  public:
   Product(const NBitsArgs& g, const Plan& plan, std::byte* scratch)
-      : g_(g), plan_(plan), set_(SetOf(g.set)), blocks_(g.shape.blocks()), scratch_(scratch) {
+      : g_(g),
+        plan_(plan),
+        set_(SetOf(g.set)),
+        blocks_(g.shape.blocks()),
+        panel_bytes_(PanelBytes(g.shape, set_.lanes)),
+        scratch_(scratch) {
     a_ = scratch;
     scales_ = reinterpret_cast<float*>(scratch + g.m * plan.a_row_bytes);
     sums_ = scales_ + g.m * blocks_;
@@ -178,12 +183,12 @@ class Product {
   void RunPanels(int64_t panel, int64_t count) const {
     const int index = NBitsIndex(g_.shape.bits);
     NBitsTileArgs t;
-    t.panel = g_.packed + panel * PanelBytes(g_.shape, set_.lanes);
+    t.panel = g_.packed + panel * panel_bytes_;
     t.blocks = blocks_, t.groups = GroupsOf(g_.shape);
     t.has_offsets = g_.shape.has_zeros, t.half_scales = g_.shape.half_scales;
     t.a_row_bytes = plan_.a_row_bytes, t.a_block_stride = g_.m;
     t.y_stride = g_.ldy;
-    t.panel_bytes = PanelBytes(g_.shape, set_.lanes);
+    t.panel_bytes = panel_bytes_;
     t.columns = std::min(count * set_.lanes, g_.shape.n - panel * set_.lanes);
     t.bias = g_.bias != nullptr ? g_.bias + panel * set_.lanes : nullptr;
     const int64_t most = count == 2 ? kNBitsRowsOfPairs : plan_.int8 ? kNBitsRows : set_.f32_rows;
@@ -207,8 +212,8 @@ class Product {
       for (int64_t side = 0; side < 2; ++side) {
         const int64_t panel = std::min(2 * pair + side, plan_.panels - 1);
         set_.widen[NBitsIndex(g_.shape.bits)](
-            g_.packed + panel * PanelBytes(g_.shape, set_.lanes) + block * BlockBytes(g_.shape, set_.lanes), count,
-            groups, g_.shape.has_zeros, g_.shape.half_scales, wide + side * set_.lanes, nr);
+            g_.packed + panel * panel_bytes_ + block * BlockBytes(g_.shape, set_.lanes), count, groups,
+            g_.shape.has_zeros, g_.shape.half_scales, wide + side * set_.lanes, nr);
       }
       TileF32Args t;
       t.k = std::min(count * g_.shape.block, g_.shape.k - k0);
@@ -231,7 +236,7 @@ class Product {
   const NBitsArgs& g_;
   const Plan& plan_;
   const NBitsSet& set_;
-  int64_t blocks_;
+  int64_t blocks_, panel_bytes_;
   std::byte *scratch_, *a_;
   float *scales_, *sums_;
   std::int32_t* starts_;

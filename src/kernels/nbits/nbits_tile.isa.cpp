@@ -6,6 +6,7 @@
 #include "kernels/simd/exp2_f32.h"
 #include "kernels/simd/math_f32.h"
 #include "kernels/simd/vec_i32.h"
+#include "kernels/simd/vec_u8.h"
 
 namespace sardonyx::kernels::SDX_ISA {
 namespace {
@@ -358,22 +359,37 @@ inline Vec OverHalves(Vec v) {
   if constexpr (D >= 4) return OverHalves<D / 2>(v + SwapLanes<D>(v));
 }
 
-// NOLINTNEXTLINE(readability-function-size): a row in, four arrays out
+// Numbers of a block that `left` of are there; the others are zeros.
+template <bool kWhole>
+inline Vec LoadOf(const float* a, int64_t left) {
+  if constexpr (kWhole) return Load(a);
+  return Load(a, FirstLanes(left));
+}
+
+// The bytes of a block, of which `left` numbers are there, and their sums in the lanes of *sum. Returns the largest
+// magnitude.
+template <bool kWhole>
+inline float RoundBlock(const float* a, int64_t block, int64_t left, std::int8_t* out, Vec* sum) {
+  Vec max = Broadcast(0);
+  for (int64_t i = 0; i < block; i += kLanes) max = Max(max, Abs(LoadOf<kWhole>(a + i, left - i)));
+  const float largest = OverLanes(max, [](Vec x, Vec y) { return Max(x, y); })[0];
+  const float factor = largest == 0 ? 0 : 127 / largest;
+  *sum = Broadcast(0);
+  for (int64_t i = 0; i < block; i += kLanes) {
+    const Vec q = RoundToInteger(LoadOf<kWhole>(a + i, left - i) * Broadcast(factor));
+    *sum += q;
+    StoreAsBytes(reinterpret_cast<std::uint8_t*>(out + i), (UintVec) __builtin_convertvector(q, IntVec), kLanes);
+  }
+  return largest;
+}
+
 void RoundRow(const float* a, int64_t k, int64_t block, std::int32_t middle, std::int8_t* out, float* scales,
               float* sums, std::int32_t* starts, ptrdiff_t stride) {
-  using Bytes __attribute__((vector_size(kLanes))) = std::int8_t;
   for (int64_t begin = 0; begin < k; begin += block, scales += stride, sums += stride, starts += stride) {
-    Vec max = Broadcast(0);
-    for (int64_t i = begin; i < begin + block; i += kLanes) max = Max(max, Abs(Load(a + i, FirstLanes(k - i))));
-    const float largest = OverLanes(max, [](Vec x, Vec y) { return Max(x, y); })[0];
-    const float factor = largest == 0 ? 0 : 127 / largest;
-    Vec sum = Broadcast(0);
-    for (int64_t i = begin; i < begin + block; i += kLanes) {
-      const Vec q = RoundToInteger(Load(a + i, FirstLanes(k - i)) * Broadcast(factor));
-      sum += q;
-      const Bytes bytes = __builtin_convertvector(__builtin_convertvector(q, IntVec), Bytes);
-      std::memcpy(out + i, &bytes, sizeof bytes);
-    }
+    Vec sum;
+    const int64_t left = k - begin;
+    const auto round = left < block ? RoundBlock<false> : RoundBlock<true>;
+    const float largest = round(a + begin, block, left, out + begin, &sum);
     const Vec half = OverHalves(sum);
     const float all = half[0] + half[2];
     *sums = all;
