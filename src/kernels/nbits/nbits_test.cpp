@@ -185,8 +185,8 @@ TEST(NBits, KnowsWhetherScalesFitIn16Bits) {
     ThreeInTurn three;
     return NBitsScalesFitHalf(shape, {nullptr, scales.data(), zeros.data()}, three);
   };
-  const std::pair<float, bool> rows[] = {{-0.0f, true},         {0x1p-24f, true},  // the smallest
-                                         {0x1.8p-24f, false},   {0x1.004p-14f, true},
+  const std::pair<float, bool> rows[] = {{-0.0f, true},         {0x1p-14f, true},  // the smallest
+                                         {0x1p-15f, false},     {0x1.004p-14f, true},
                                          {0x1.002p-14f, false}, {65504.0f, true},  // the largest
                                          {65536.0f, false},     {std::numeric_limits<float>::infinity(), true},
                                          {0.1f, false}};
