@@ -10,6 +10,7 @@
 #include <cstdlib>
 
 #include "kernels/conv/implicit_gemm.h"
+#include "kernels/gemm/tile_f32.h"
 
 namespace sardonyx::kernels {
 namespace {
@@ -24,8 +25,11 @@ constexpr int64_t kMostBlockParts = 8;               // tiles of the product in 
 constexpr int64_t kSumLimit = int64_t{1} << 25;      // of sums that the transforms give back
 constexpr int64_t kLargestInput = 255;               // less its zero point
 // Packed, a pair of channels takes 72 bytes instead of 9. Five layers of 256 channels would double the time in which a
-// ResNet-50 of bytes is created and take 24 MB, for 4 % of its runs' time.
-constexpr int64_t kMostPairs = int64_t{128} * 128;
+// ResNet-50 of bytes is created and take 24 MB, for 4 % of its runs' time: more than these pairs are for images that
+// are large beside their weights.
+constexpr int64_t kMostPairs = int64_t{128} * 128, kPairBytes = 72;
+constexpr int64_t kWeightsPerImage = 4;     // bytes of weights for one of input and output, at most
+constexpr int64_t kTransposedPixels = 256;  // at a time, where channels come first
 
 constexpr Variant<WinogradInt8InFn> kIn[] = {SDX_VARIANTS(WinogradInt8In)};
 constexpr Variant<WinogradInt8OutFn> kOut[] = {SDX_VARIANTS(WinogradInt8Out)};
@@ -204,6 +208,41 @@ void RunPanels(const WinogradTask& task, const Plan& p, Parallel& parallel, std:
   });
 }
 
+void RunChannelsLast(const ConvInt8Args& args, const TileInt8Set& tiles, Parallel& parallel, std::byte* scratch) {
+  const Plan plan(args.shape, parallel.ThreadCount(), tiles);
+  const WinogradTask task(args, plan, tiles);
+  if (plan.by_panels) return RunPanels(task, plan, parallel, scratch);
+  RunBlocks(task, plan, args.shape.batch, parallel, scratch);
+}
+
+ConvShape OneImage(const ConvShape& s) {
+  ConvShape one = s;
+  one.batch = 1;
+  one.out_layout = ImageLayout::kChannelsLast;
+  return one;
+}
+
+// Of an image of results, whatever their type is.
+std::size_t ImageBytes(const ConvShape& s) { return RoundUp64(Product(s.out) * s.out_channels * 4); }
+
+// Pixels [first, last) of [pixels][channels] elements of `size` bytes.
+struct Pixels {
+  int64_t first, last, pixels, channels, size;
+};
+
+// Writes them to y [channels][pixels].
+void StoreChannelsFirst(const TileInt8Set& tiles, const Pixels& p, const std::byte* from, std::byte* y) {
+  const std::byte* const source = from + p.first * p.channels * p.size;
+  std::byte* const to = y + p.first * p.size;
+  if (p.size == 1) {
+    tiles.transpose(p.last - p.first, p.channels, reinterpret_cast<const std::uint8_t*>(source), p.channels,
+                    reinterpret_cast<std::uint8_t*>(to), p.pixels);
+  } else {  // moves bits, whatever they mean
+    BestTilesF32().transpose(p.last - p.first, p.channels, reinterpret_cast<const float*>(source), p.channels,
+                             reinterpret_cast<float*>(to), p.pixels);
+  }
+}
+
 int ZeroOf(const ConvInt8Weights& w, int64_t channel) {
   if (w.zero_count == 0) return 0;
   const int64_t i = w.zero_count == 1 ? 0 : channel;
@@ -216,11 +255,14 @@ bool WinogradInt8Pays(const ConvShape& s, const TileInt8Set& tiles) {
   const auto ones = [](const Index3& v) { return v == Index3{1, 1, 1}; };
   const bool is_kind = s.groups == 1 && s.kernel == Index3{1, 3, 3} && ones(s.stride) && ones(s.dilation) &&
                        s.pad_begin[0] == 0 && s.out[0] == 1;
-  const bool is_last = s.in_layout == ImageLayout::kChannelsLast && s.out_layout == ImageLayout::kChannelsLast;
+  const bool is_last = s.in_layout == ImageLayout::kChannelsLast;
   const bool is_whole = s.in_channels % kChannelStep == 0 && s.out_channels % kChannelStep == 0;
   // Exact products of bytes are faster than a quarter as many of words.
   if (!is_kind || !is_last || !is_whole || (tiles.bytes && tiles.clipped == nullptr)) return false;
-  if (s.in_channels * s.out_channels > kMostPairs) return false;
+  const int64_t pairs = s.in_channels * s.out_channels;
+  if (pairs > kMostPairs &&
+      pairs * kPairBytes > kWeightsPerImage * s.out[1] * s.out[2] * (s.in_channels + s.out_channels))
+    return false;
   if (s.out[1] == 0 || s.out[2] == 0) return true;
   // A multiplication of a tile takes as long as a fifteenth of what fetching a weight does.
   const int64_t batch = std::max<int64_t>(1, s.batch), pixels = batch * s.out[1] * s.out[2];
@@ -268,15 +310,27 @@ void PackWinogradInt8(const ConvShape& s, const ConvInt8Weights& weights, std::b
 }
 
 std::size_t WinogradInt8ScratchBytes(const ConvShape& s, int threads, const TileInt8Set& tiles) {
-  const Plan plan(s, threads, tiles);
-  return plan.shared + static_cast<std::size_t>(threads) * plan.slot;
+  const bool is_first = s.out_layout == ImageLayout::kChannelsFirst;
+  const Plan plan(is_first ? OneImage(s) : s, threads, tiles);
+  return (is_first ? ImageBytes(s) : 0) + plan.shared + static_cast<std::size_t>(threads) * plan.slot;
 }
 
 void WinogradInt8(const ConvInt8Args& args, const TileInt8Set& tiles, Parallel& parallel, std::byte* scratch) {
-  const Plan plan(args.shape, parallel.ThreadCount(), tiles);
-  const WinogradTask task(args, plan, tiles);
-  if (plan.by_panels) return RunPanels(task, plan, parallel, scratch);
-  RunBlocks(task, plan, args.shape.batch, parallel, scratch);
+  if (args.shape.out_layout == ImageLayout::kChannelsLast) return RunChannelsLast(args, tiles, parallel, scratch);
+  const ConvShape& s = args.shape;
+  const std::int64_t pixels = Product(s.out), size = args.result == Int8Result::kBytes ? 1 : 4;
+  ConvInt8Args image = args;
+  image.shape = OneImage(s);
+  image.y = scratch;
+  for (std::int64_t n = 0; n < s.batch; ++n) {
+    image.x = static_cast<const std::byte*>(args.x) + n * Product(s.in) * s.in_channels;
+    RunChannelsLast(image, tiles, parallel, scratch + ImageBytes(s));
+    auto* y = static_cast<std::byte*>(args.y) + n * pixels * s.out_channels * size;
+    parallel.For(CeilDivide(pixels, kTransposedPixels), 1, [&](std::int64_t begin, std::int64_t end) {
+      const std::int64_t first = begin * kTransposedPixels, last = std::min(end * kTransposedPixels, pixels);
+      StoreChannelsFirst(tiles, {first, last, pixels, s.out_channels, size}, scratch, y);
+    });
+  }
 }
 
 }  // namespace sardonyx::kernels

@@ -201,12 +201,31 @@ TEST(WinogradInt8, GivesBackTheLargestSums) {
   ExpectSums(s, mirrored, serial);
 }
 
+// More pixels than are transposed at a time.
+TEST(WinogradInt8, StoresChannelsFirst) {
+  ThreeInTurn threads;
+  ConvShape s = WinogradShape(Square(32, 64, 19, 21, 1, 2));
+  s.out_layout = kFirst;
+  const Problem p = MakeProblem(s, 4);
+  const std::vector<float> scales(static_cast<std::size_t>(s.out_channels), 1e-4f);
+  for (const TileInt8Set* set : RunnableTilesInt8())
+    for (const Int8Result result : {Int8Result::kBytes, Int8Result::kSums}) {
+      ConvInt8Args args;
+      args.shape = s, args.result = result, args.scales = scales.data(), args.y_zero = 100, args.tiles = set;
+      const std::size_t size = result == Int8Result::kBytes ? 1 : 4;
+      const Bytes direct = Convolve(args, p, size, threads);
+      args.way = ConvInt8Way::kWinograd;
+      EXPECT_EQ(Convolve(args, p, size, threads), direct) << Name(set->isa) << " " << size;
+    }
+}
+
 TEST(WinogradInt8, PaysWhereImagesAreLargeAndChannelsWhole) {
   const TileInt8Set& words = WordTilesInt8(BestIsa());
   const auto pays = [&](const Case& c) { return WinogradInt8Pays(WinogradShape(c), words); };
   EXPECT_TRUE(pays(Square(64, 64, 56, 56)));
   EXPECT_FALSE(pays(Square(256, 256, 14, 14))) << "packed weights too large";
   EXPECT_FALSE(pays(Square(512, 512, 7, 7)));
+  EXPECT_TRUE(pays(Square(256, 256, 64, 64)));
   EXPECT_FALSE(pays(Square(64, 48, 56, 56)));
   Case strided = Square(64, 64, 56, 56);
   strided.stride = {1, 2, 2};
@@ -214,6 +233,8 @@ TEST(WinogradInt8, PaysWhereImagesAreLargeAndChannelsWhole) {
   ConvShape first = WinogradShape(Square(64, 64, 56, 56));
   first.in_layout = kFirst;
   EXPECT_FALSE(WinogradInt8Pays(first, words));
+  first.in_layout = kLast, first.out_layout = kFirst;
+  EXPECT_TRUE(WinogradInt8Pays(first, words));
   ConvShape unknown = WinogradShape(Square(64, 64, 56, 56));
   unknown.out = {1, 0, 0};
   EXPECT_TRUE(WinogradInt8Pays(unknown, words));
