@@ -97,7 +97,7 @@ CALLS = {
     "BiasSplitGelu": ([f(2, 3, 8), f(8)], [F], {}),
     "BiasAdd": ([f(2, 3, 4), f(4), f(2, 3, 4)], [F], {}),
     "BiasSoftmax": ([f(2, 3, 4), f(1, 1, 4)], [F], {"axis": 2, "is_inner_broadcast": 0}),
-    "NhwcConv": ([f(1, 6, 6, 3), f(4, 3, 2, 2), f(4)], [F], {}),
+    "NhwcConv": ([f(1, 6, 6, 3), f(4, 2, 2, 3), f(4)], [F], {}),
     "GemmFastGelu": ([f(2, 3), f(3, 4), f(4)], [F], {}),
     "Rfft": ([f(2, 8)], [F], {"signal_ndim": 1, "onesided": 1, "normalized": 0}),
     "Irfft": ([f(2, 5, 2)], [F], {"signal_ndim": 1, "onesided": 1, "normalized": 0}),

@@ -20,14 +20,19 @@ namespace {
 
 constexpr std::size_t kX = 0, kW = 1, kB = 2, kZ = 3;
 
+// The weights as ONNX spells them. NhwcConv has them as [M, kernel..., C / group]: ONNX Runtime's kernel for GPUs reads
+// them so, and its tools write them so, although the schema says [M, C / group, kernel...].
+Type WeightType(const InferContext& c) { return ToChannelsFirst(c.InputType(kW), c.op_type() == "NhwcConv"); }
+
 }  // namespace
 
 void InferConv(InferContext& c) {
   const ImageLayouts layouts = ImageLayouts::Of(c);
   const Type x = ToChannelsFirst(c.InputType(kX), layouts.input_last);
-  const ConvState state = ReadConv(c, x, c.InputType(kW), kMostConvAxes);
+  const Type w = WeightType(c);
+  const ConvState state = ReadConv(c, x, w, kMostConvAxes);
   if (!c.HasRank(kX)) return c.SetOutput(0, c.InputDType(kX));
-  c.SetOutput(0, x.dtype, FromChannelsFirst(ConvOutputDims(c, state, x, c.InputType(kW)), layouts.output_last));
+  c.SetOutput(0, x.dtype, FromChannelsFirst(ConvOutputDims(c, state, x, w), layouts.output_last));
 }
 
 namespace {
@@ -235,6 +240,12 @@ Prepared PrepareConv(PrepareContext& c) {
   return WithState(RunFloat, std::move(state));
 }
 
+Prepared PrepareNhwcConv(PrepareContext& c) {
+  c.Fail(Code::kNotImplemented,
+         "expected the pass expand_joined_operators to have replaced this node; is it disabled, or does the model not "
+         "say its weights' rank?");
+}
+
 // Winograd's algorithms need fewer multiplications than the definition has.
 void CountFloatConv(CostContext& c) {
   CountConvolution(c);
@@ -272,12 +283,18 @@ constexpr OpDef Row(std::string_view domain, std::string_view name, Few<int> sin
           .traits = kPacksWeights};
 }
 
+constexpr OpDef NhwcRow() {
+  OpDef row = Row("com.microsoft", "NhwcConv", {1}, {DType::kFloat, DType::kFloat16, DType::kDouble});
+  row.prepare = PrepareNhwcConv;
+  return row;
+}
+
 constexpr DTypeSet kKernelFloats = {DType::kFloat, DType::kFloat16, DType::kBFloat16};
 
 constexpr OpDef kConvOps[] = {
     Row("", "Conv", {1, 11, 22}, kIeeeFloats, &kFloatConvLayout),
     Row("com.microsoft", "FusedConv", {1}, kIeeeFloats, &kFloatConvLayout),
-    Row("com.microsoft", "NhwcConv", {1}, {DType::kFloat, DType::kFloat16, DType::kDouble}),
+    NhwcRow(),
     Row("com.microsoft", "NhwcFusedConv", {1}, {DType::kFloat, DType::kFloat16}),
     Row(kChannelsLastDomain, "Conv", {1}, kIeeeFloats),
     Row(kChannelsLastDomain, "FusedConv", {1}, kKernelFloats),

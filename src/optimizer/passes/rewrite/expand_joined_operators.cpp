@@ -1,8 +1,10 @@
 // optimizer/passes/rewrite/expand_joined_operators.cpp - operators of com.microsoft that other runtimes join for a GPU
-// become the operators that they stand for, at every level: attention over packed sequences that over padded ones, and
-// MatMulNBitsMlp and MatMulNBitsQkv a normalization and products.
+// become the operators that they stand for, at every level: attention over packed sequences that over padded ones,
+// MatMulNBitsMlp and MatMulNBitsQkv a normalization and products. And NhwcConv, whose weights are channels last, too,
+// the convolution of images channels last.
 #include <limits>
 
+#include "ops/channels_last.h"
 #include "ops/node_view.h"
 #include "optimizer/passes/passes.h"
 #include "optimizer/rules/rewrite.h"
@@ -29,12 +31,14 @@ class Expander {
     if (Is(node, "PackedAttention", kMicrosoft)) return PackedAttention();
     if (Is(node, "PackedMultiHeadAttention", kMicrosoft)) return PackedMultiHead();
     if (Is(node, "MatMulNBitsMlp", kMicrosoft)) return Mlp();
+    if (Is(node, "NhwcConv", kMicrosoft)) return NhwcConv();
     return Qkv();
   }
 
  private:
   static bool IsJoined(const Node& node) {
-    for (const char* name : {"PackedAttention", "PackedMultiHeadAttention", "MatMulNBitsMlp", "MatMulNBitsQkv"})
+    for (const char* name :
+         {"PackedAttention", "PackedMultiHeadAttention", "MatMulNBitsMlp", "MatMulNBitsQkv", "NhwcConv"})
       if (Is(node, name, kMicrosoft)) return true;
     return false;
   }
@@ -85,6 +89,18 @@ class Expander {
     std::vector<Attribute> attributes = {{"mask_filter_value", kMasked}};
     for (const char* name : {"num_heads", "scale", "qkv_hidden_sizes"}) Copy(name, attributes);
     return attributes;
+  }
+
+  // Weights [M, kernel..., C / group] as [M, C / group, kernel...].
+  bool NhwcConv() {
+    const Type& weights = graph_.value(Input(1)).type;
+    if (!weights.has_rank) return context_.No(graph_, id_, "the rank of its weights is not known");
+    std::vector<std::int64_t> perm = {0, static_cast<std::int64_t>(weights.rank()) - 1};
+    for (std::int64_t axis = 1; axis < perm[1]; ++axis) perm.push_back(axis);
+    const std::vector<Attribute> attributes = graph_.node(id_).attributes;
+    const ValueId turned = rewrite_.Add("Transpose", {Input(1)}, {{"perm", std::move(perm)}});
+    ReplaceOutput(0, rewrite_.Add(ops::kChannelsLastDomain, "Conv", {Input(0), turned, Input(2)}, attributes));
+    return true;
   }
 
   bool PackedAttention() {
