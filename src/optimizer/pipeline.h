@@ -41,9 +41,10 @@ struct OptimizeOptions {
 // changed something.
 bool RunVerified(const Pass& pass, Graph& graph, PassContext& context);
 
-// The graph is verified behind the last pass; behind each one in debug builds, and where the log or an explanation wants
-// to know what each does. Environment variable SDX_STOP_AFTER=n stops after n rewrites of rules, so that a wrong one is
-// found by bisection. Fails with kInvalidArgument if a disabled or explained pass does not exist (naming the closest).
+// The graph is verified behind the last pass; behind each one in debug builds, and where the log or an explanation
+// wants to know what each does. Environment variable SDX_STOP_AFTER=n stops after n rewrites of rules, so that a wrong
+// one is found by bisection. Fails with kInvalidArgument if a disabled or explained pass does not exist (naming the
+// closest).
 void Optimize(Graph& graph, Stage stage, const ops::Registry& registry, const OptimizeOptions& options);
 
 struct PassInfo {
@@ -54,8 +55,9 @@ struct PassInfo {
 std::vector<PassInfo> AllPasses();
 std::vector<PassInfo> ExchangePasses();
 // Those of them that run only where a model is made for devices that have their operators.
-inline constexpr std::string_view kOptionalExchangePasses[] = {"fuse_gemm_fast_gelu", "fuse_group_norm",
-                                                               "spell_group_norm",    "spell_group_norm_channels_first",
-                                                               "fuse_bias_add",       "fuse_bias_split_gelu"};
+inline constexpr std::string_view kOptionalExchangePasses[] = {
+    "fuse_gemm_fast_gelu", "fuse_group_norm",      "spell_group_norm", "spell_group_norm_channels_first",
+    "fuse_bias_add",       "fuse_bias_split_gelu", "spell_nhwc_conv",  "fuse_skip_group_norm",
+    "pack_projections",    "pack_keys_and_values"};
 
 }  // namespace sardonyx::optimizer

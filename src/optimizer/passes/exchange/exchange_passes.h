@@ -5,8 +5,9 @@
 
 namespace sardonyx::optimizer {
 
-extern const Pass kFuseBiasAdd, kFuseBiasGelu, kFuseBiasSkipLayerNorm, kFuseBiasSplitGelu, kFuseGemmFastGelu,
-    kFuseSkipLayerNormAlone, kGiveEmbeddingsMask, kSpellAttention, kSpellGelu, kSpellGroupNorm, kSpellGroupNormFirst, kSpellGroupNormSwish,
-    kSpellGroupNormSwishFirst, kSpellNormalization;
+extern const Pass kConnectNhwcConv, kFuseBiasAdd, kFuseBiasGelu, kFuseBiasSkipLayerNorm, kFuseBiasSplitGelu,
+    kFuseGemmFastGelu, kFuseSkipGroupNorm, kFuseSkipLayerNormAlone, kGiveEmbeddingsMask, kPackKeysAndValues,
+    kPackProjections, kSpellAttention, kSpellGelu, kSpellGroupNorm, kSpellGroupNormFirst, kSpellGroupNormSwish,
+    kSpellGroupNormSwishFirst, kSpellNhwcConv, kSpellNormalization;
 
 }  // namespace sardonyx::optimizer

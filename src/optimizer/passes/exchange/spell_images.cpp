@@ -38,6 +38,8 @@ bool AddsBias(Match& m) {
 bool SplitsInHalves(Match& m) {
   const Type &x = m.type("x"), &y = m.result();
   if (!IsVector(m, "bias", x)) return m.No("expected a constant vector before it");
+  const std::int64_t axis = m.IntAttribute("axis", 0), last = static_cast<std::int64_t>(x.rank()) - 1;
+  if (axis != -1 && axis != last) return m.No("expected halves of the last axis");
   const Dim &whole = x.dims.back(), &half = y.dims.back();
   if (!whole.known() || !half.known() || whole.number() != 2 * half.number()) return m.No("expected two halves");
   return true;
@@ -78,7 +80,7 @@ constexpr Rule kBiasAdd[] = {
 
 constexpr Rule kBiasSplitGelu[] = {
     {.name = "Split",
-     .match = "Mul(s, Gelu(s[1]; approximate=\"none\")) where s = s:Split(Add(x, bias), _; axis=-1)",
+     .match = "Mul(s, Gelu(s[1]; approximate=\"none\")) where s = s:Split(Add(x, bias), ?sizes; axis=$axis)",
      .replace = "com.microsoft.BiasSplitGelu(x, bias)",
      .when = SplitsInHalves},
 };
