@@ -144,6 +144,24 @@ def decoder():
                     "encoded": (TensorProto.FLOAT, ["batch", "key", WIDTH])}, y)
 
 
+def t5(layers=2):
+    """An encoder with normalizations by the root mean square and no biases, and QuickGelu behind it."""
+    w, x = Writer(4), "x"
+
+    def norm(x):
+        square = w.add("ReduceMean", w.add("Pow", x, w.constant(2.0)), axes=[-1])
+        root = w.add("Sqrt", w.add("Add", square, w.constant(1e-6)))
+        return w.add("Mul", w.weight(WIDTH), w.add("Mul", x, w.add("Div", w.constant(1.0), root)))
+
+    for _ in range(layers):
+        x = w.add("Add", x, w.attention(norm(x), bias=False))
+        y = w.add("Relu", w.linear(norm(x), WIDTH, 2 * WIDTH, bias=False))
+        x = w.add("Add", x, w.linear(y, 2 * WIDTH, WIDTH, bias=False))
+    y = w.linear(norm(x))
+    y = w.add("Mul", y, w.add("Sigmoid", w.add("Mul", y, w.constant(1.702))))
+    return w.model({"x": (TensorProto.FLOAT, ["batch", "row", WIDTH])}, y)
+
+
 def inputs_of(proto, seed=0, padding=True):
     """Two rows of seven words; the second one has three words of padding."""
     random = np.random.default_rng(seed)

@@ -1,5 +1,7 @@
 """optimize_model makes the fused operators that onnxruntime.transformers.optimizer makes, and the same outputs in both
 runtimes."""
+import sys
+import types
 from collections import Counter
 
 import numpy as np
@@ -9,7 +11,7 @@ import pytest
 import sardonyx
 from sardonyx.transformers import optimizer
 from sardonyx.transformers.fusion_options import AttentionMaskFormat, FusionOptions
-from small_transformers import HEADS, WIDTH, bert, decoder, distilbert, inputs_of
+from small_transformers import HEADS, WIDTH, bert, decoder, distilbert, inputs_of, t5
 
 
 def outputs(library, proto, feeds):
@@ -54,12 +56,12 @@ def test_a_proto_stays_as_it_is():
     assert proto.SerializeToString() == before
 
 
-def fused(proto, model_type="bert", **fields):
+def fused(proto, model_type="bert", opt_level=None, **fields):
     options = FusionOptions(model_type)
     for name, value in fields.items():
         assert hasattr(options, name), name
         setattr(options, name, value)
-    return optimizer.optimize_model(proto, model_type, optimization_options=options).model
+    return optimizer.optimize_model(proto, model_type, optimization_options=options, opt_level=opt_level).model
 
 
 @pytest.mark.parametrize(("field", "value", "gone", "there"), [
@@ -197,6 +199,51 @@ def test_levels_of_onnx_runtime_alone(tmp_path, level, attentions):
                                              save_as_external_data=True, external_data_file_threshold=0)
     assert operators(onnx.load(path))["com.microsoft.Attention"] == 0
     assert (tmp_path / "made.onnx.data").exists()
+
+
+def counts(proto):
+    found = operators(proto)
+    return {name: found[name] + found[f"com.microsoft.{name}"] for name in (
+        *FUSED, "QuickGelu", "SimplifiedLayerNormalization", "SkipSimplifiedLayerNormalization")}
+
+
+def peer_at_level(tmp_path, monkeypatch, proto, model_type, level, **fields):
+    """Their tool with what a session fuses before; it asks torch which GPU there is."""
+    from onnxruntime.transformers import fusion_options
+    from onnxruntime.transformers import optimizer as peer
+
+    torch = types.ModuleType("torch")
+    torch.version = types.SimpleNamespace(cuda=None, hip=None)
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    options = fusion_options.FusionOptions(model_type)
+    for name, value in fields.items():
+        setattr(options, name, value)
+    onnx.save(proto, tmp_path / "model.onnx")
+    return peer.optimize_model(str(tmp_path / "model.onnx"), model_type, HEADS, WIDTH, options, opt_level=level).model
+
+
+@pytest.mark.parametrize("level", [2, 99])
+@pytest.mark.parametrize("field", ["enable_layer_norm", "enable_gelu", "enable_bias_gelu", "enable_skip_layer_norm",
+                                   "enable_embed_layer_norm", "enable_attention"])
+def test_levels_fuse_what_a_session_does(tmp_path, monkeypatch, level, field):
+    proto = bert(1)
+    made = fused(proto, opt_level=level, **{field: False})
+    assert counts(made) == counts(peer_at_level(tmp_path, monkeypatch, proto, "bert", level, **{field: False}))
+    check(proto, made)
+
+
+@pytest.mark.parametrize("model_type", ["t5", "mmdit"])
+@pytest.mark.parametrize("field", [None, "enable_layer_norm", "enable_gelu", "enable_skip_layer_norm"])
+def test_root_mean_square_normalizations(tmp_path, monkeypatch, model_type, field):
+    """t5's default level is 2; mmdit leaves sums in front of normalizations alone."""
+    proto, fields = t5(), {} if field is None else {field: False}
+    made = fused(proto, model_type, opt_level=2, **fields)
+    theirs = peer_at_level(tmp_path, monkeypatch, proto, model_type, 2, **fields)
+    ours_found, found = counts(made), counts(theirs)
+    assert ours_found | {"Attention": 0, "MultiHeadAttention": 0} == found  # theirs fuses no attention here
+    if model_type == "t5":
+        assert counts(fused(proto, model_type, **fields)) == ours_found
+    check(proto, made)
 
 
 def test_what_is_refused():

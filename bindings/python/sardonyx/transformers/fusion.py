@@ -18,23 +18,36 @@ _PASSES = {
     "enable_embed_layer_norm": ("fuse_embed_layer_norm",),
     "enable_bias_gelu": ("fuse_bias_gelu",),
 }
+# The options that do not count behind a session's passes of level 2 and above, which make these fusions anyway.
+_MADE_BY_SESSIONS = ("enable_gelu", "enable_layer_norm", "enable_bias_gelu")
 # The passes that run only where an option of diffusion models is there, and True.
 _IMAGE_PASSES = {
     "enable_bias_splitgelu": ("fuse_bias_split_gelu",),
     "enable_bias_add": ("fuse_bias_add",),
+    "enable_skip_group_norm": ("fuse_skip_group_norm",),
+    "enable_nhwc_conv": ("spell_nhwc_conv",),
+}
+# And of those for the model type unet alone.
+_PACKING_PASSES = {
+    "enable_packed_qkv": "pack_projections",
+    "enable_packed_kv": "pack_keys_and_values",
 }
 _PADDING = {0: "length", 1: "length_and_start", 2: "mask", 3: "none"}  # by AttentionMaskFormat
 
 
-def choices_of(options, images=False, reads_op_type=False):
+def choices_of(options, images=False, reads_op_type=False, packs=False, as_session=False):
     """What Model.optimize gets for the FusionOptions. `images`: with the operators of diffusion models.
-    `reads_op_type`: attention_op_type counts, as for the model type phi alone in ONNX Runtime."""
-    disabled = {name for field, passes in _PASSES.items() if not getattr(options, field) for name in passes}
+    `reads_op_type`: attention_op_type counts, as for the model type phi alone in ONNX Runtime. `packs`: so do
+    enable_packed_qkv and enable_packed_kv, as for unet alone; without the first of them self-attention is Attention.
+    `as_session`: behind what a session of level 2 fuses."""
+    off = {field for field in _PASSES if not getattr(options, field)} - set(_MADE_BY_SESSIONS if as_session else ())
+    disabled = {name for field in off for name in _PASSES[field]}
     optional = {name for field, passes in _IMAGE_PASSES.items() if images and getattr(options, field, False)
                 for name in passes}
     if images and getattr(options, "enable_group_norm", False):
         optional.add("fuse_group_norm")
         optional.add("spell_group_norm" if options.group_norm_channels_last else "spell_group_norm_channels_first")
+    optional |= {name for field, name in _PACKING_PASSES.items() if packs and getattr(options, field, False)}
     if options.enable_gemm_fast_gelu and options.enable_gelu:
         optional.add("fuse_gemm_fast_gelu")
     if options.attention_mask_format not in _PADDING:
@@ -47,7 +60,8 @@ def choices_of(options, images=False, reads_op_type=False):
     return {"disabled": sorted(disabled), "optional": sorted(optional),
             "padding": _PADDING[options.attention_mask_format],
             "approximate_gelu": bool(options.enable_gelu_approximation),
-            "join_projections": not options.use_multi_head_attention and kind != "MultiHeadAttention",
+            "join_projections": (not options.use_multi_head_attention and kind != "MultiHeadAttention"
+                                 and "pack_projections" not in optional),
             "multi_head_bias": not options.disable_multi_head_attention_bias}
 
 

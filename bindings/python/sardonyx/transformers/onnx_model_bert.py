@@ -17,6 +17,7 @@ class BertOnnxModel(OnnxModel):
 
     model_type = "bert"
     has_images = False  # and the operators of diffusion models
+    packs_projections = False  # where FusionOptions.enable_packed_qkv and enable_packed_kv say so
     reads_op_type = False  # FusionOptions.attention_op_type counts
     counted = ("EmbedLayerNormalization", "Attention", "MultiHeadAttention", "Gelu", "FastGelu", "BiasGelu",
                "GemmFastGelu", "LayerNormalization", "SimplifiedLayerNormalization", "SkipLayerNormalization",
@@ -42,10 +43,12 @@ class BertOnnxModel(OnnxModel):
     def default_options(self):
         return FusionOptions(self.model_type)
 
-    def run_fusions(self, options, level="disable", source=None):
-        """`level`: "basic" simplifies the graph before. `source`: a file to take in place of the model."""
+    def run_fusions(self, options, level="disable", source=None, as_session=False):
+        """`level`: "basic" simplifies the graph before. `source`: a file to take in place of the model. `as_session`:
+        see choices_of."""
         with Held(self.model if source is None else source) as held:
-            choices = self.adapted(choices_of(options, self.has_images, self.reads_op_type))
+            choices = self.adapted(choices_of(options, self.has_images, self.reads_op_type,
+                                              self.packs_projections, as_session))
             held.optimize(level, target="onnxruntime", **choices)
             self.initialize(proto_of(held))
         if not options.enable_shape_inference:

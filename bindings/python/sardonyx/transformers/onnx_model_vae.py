@@ -4,7 +4,5 @@ from sardonyx.transformers.onnx_model_unet import UnetOnnxModel
 
 class VaeOnnxModel(UnetOnnxModel):
     model_type = "vae"
+    packs_projections = False
     counted = ("Attention", "GroupNorm", "SkipGroupNorm", "NhwcConv")
-
-    def adapted(self, choices):
-        return choices

@@ -87,7 +87,7 @@ def optimize_by_fusion(model, model_type="bert", num_heads=0, hidden_size=0, opt
     if model_type not in MODEL_TYPES:
         logger.warning("there is no model type '%s'; the model is returned as it is", model_type)
         return OnnxModel(model)
-    return _fused(model, model_type, num_heads, hidden_size, optimization_options, "disable")
+    return _fused(model, model_type, num_heads, hidden_size, optimization_options, 0)
 
 
 def optimize_model(input, model_type="bert", num_heads=0, hidden_size=0, optimization_options=None, opt_level=None,
@@ -95,7 +95,8 @@ def optimize_model(input, model_type="bert", num_heads=0, hidden_size=0, optimiz
     """A model (a path or an onnx.ModelProto, which stays as it is) with fused operators: an object of the model type's
     class (MODEL_TYPES), with the onnx.ModelProto as `model`.
 
-    `opt_level` 0: fusions alone; 1, 2 and 99: the graph is simplified before; None: the model type's. With
+    `opt_level` 0: fusions alone; 1, 2 and 99: the graph is simplified before, and at 2 and 99 normalizations, GELU and
+    its bias are fused whatever the options say, as a session does; None: the model type's. With
     `only_onnxruntime` the options do not count: 1 simplifies the graph, 2 and 99 fuse what ONNX Runtime has for every
     machine (optimize_by_onnxruntime). `num_heads` and `hidden_size` are read from the graph. `use_gpu` and `provider`
     do not change the result; `verbose` shows what is logged."""
@@ -109,7 +110,7 @@ def optimize_model(input, model_type="bert", num_heads=0, hidden_size=0, optimiz
     made, _, usual = MODEL_TYPES[model_type]
     level = usual if opt_level is None else opt_level
     if not only_onnxruntime:
-        return _fused(input, model_type, num_heads, hidden_size, optimization_options, "basic" if level else "disable")
+        return _fused(input, model_type, num_heads, hidden_size, optimization_options, level)
     if level == 0:
         logger.warning("nothing is optimized: only_onnxruntime needs an opt_level above 0")
         return made(_loaded(input), num_heads, hidden_size)
@@ -138,7 +139,8 @@ def _fused(source, model_type, num_heads, hidden_size, options, level):
     written_by = "" if is_file else source.producer_name
     if written_by and written_by != producer:
         logger.warning("model type '%s' expects a model of '%s', found one of '%s'", model_type, producer, written_by)
-    fused.run_fusions(FusionOptions(model_type) if options is None else options, level, source if is_file else None)
+    fused.run_fusions(FusionOptions(model_type) if options is None else options, "basic" if level else "disable",
+                      source if is_file else None, as_session=level > 1)
     fused.model.producer_name, fused.model.producer_version = "sardonyx.transformers", sardonyx.__version__
     return fused
 
