@@ -26,7 +26,7 @@ class WindowReader {
         x_(x) {}
 
   void Read(std::int64_t position, ClippedRow& out) const {
-    if (Product(s_.kernel) == 1 && Product(s_.out) == Product(s_.in))
+    if (Product(s_.kernel) == 1 && s_.out == s_.in && Product(s_.stride) == 1 && s_.pad_begin == Index3{0, 0, 0})
       return out.Take(x_ + position * s_.in_channels, k_);
     Index3 from = {position / s_.out[2] / s_.out[1], position / s_.out[2] % s_.out[1], position % s_.out[2]};
     for (int i = 0; i < 3; ++i) from[i] = from[i] * s_.stride[i] - s_.pad_begin[i];
