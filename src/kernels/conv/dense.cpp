@@ -140,7 +140,7 @@ class Bands {
   Bands(const ConvShape& s, const DenseInput& input, const TileF32Set& tiles, int64_t threads)
       : halo_(input.halo), out_rows_(s.out[1]), step_(s.stride[1]) {
     const int64_t row_floats = halo_.size[2] * halo_.pixel, reach = InputRows(1);
-    if (input.in_place || s.out[0] * s.kernel[0] != 1) return;
+    if (input.in_place || s.out[0] * s.kernel[0] != 1 || Product(s.out) == 0 || row_floats == 0) return;
     // Fewer rows would read most of the input twice, and the next panel of weights would not arrive in time.
     const int64_t least = std::max(CeilDivide(reach, step_) - 1, CeilDivide(kBandTiles * tiles.rows, s.out[2]));
     const int64_t in_cache = (kBandFloats / row_floats - reach) / step_ + 1;

@@ -90,7 +90,8 @@ void RunFloat(KernelContext& c) {
   if (c.HasInput(kZ)) sizes.shape.residual_pixel = c.Input(kZ).pitch;
   Operands io(c, DType::kFloat, state.packed.defined() ? 1u << kW : 0);
   kernels::GemmF32Args without_image = WithoutImage(c, state);
-  const std::size_t scratch_bytes = c.Input(kX).count == 0
+  const std::size_t scratch_bytes = c.Output(0).count == 0 ? 0
+                                    : c.Input(kX).count == 0
                                         ? kernels::GemmF32ScratchBytes(without_image, c.parallel().ThreadCount())
                                         : kernels::ConvF32ScratchBytes(sizes.shape, c.parallel().ThreadCount());
   const std::size_t scratch = io.Add(scratch_bytes);

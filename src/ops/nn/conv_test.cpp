@@ -70,6 +70,18 @@ TEST(Conv, OfAnEmptyBatchIsEmptyAndOfNoChannelsTheBias) {
   EXPECT_EQ(Elements<float>(y), (std::vector<float>{5, 5}));
 }
 
+// A window that is larger than the image by its stride has no place in it.
+TEST(Conv, OfAnImageTooSmallForTheWindowIsEmpty) {
+  for (const auto& [rows, columns] : {std::pair{5, 2}, {2, 5}, {2, 2}})
+    for (const std::int64_t stride : {1, 2}) {
+      const Value y = EvaluateOp({"Conv",
+                                  22,
+                                  {Filled({8, 8, rows, columns}, 1), Filled({16, 8, 3, 3}, 1)},
+                                  {{"strides", IntList{stride, stride}}, {"pads", IntList{0, 0, 0, 0}}}})[0];
+      EXPECT_EQ(y.tensor().count(), 0) << y.tensor().shape()[2] << " x " << y.tensor().shape()[3];
+    }
+}
+
 TEST(Conv, RefusesChannelsThatDoNotFit) {
   const std::string error = ErrorOfOp({"Conv", 22, {Filled({1, 3, 4}, 1), Filled({1, 2, 1}, 1)}});
   EXPECT_NE(error.find("expected 2 input channels"), std::string::npos) << error;
