@@ -87,8 +87,13 @@ class Overlay:
 
 
 def is_like(file, path):
-    """Whether `file` is compiled as `path` would be: itself, or for a new one a source of src, a test as it is."""
+    """Whether `file` is compiled as `path` would be: itself, or for a new one a source of src, a test as it is.
+
+    Where tests are compiled together (SDX_JOINED_TESTS), what joins them stands for each.
+    """
     file = pathlib.Path(file)
+    if file.parent.name == "joined_tests":
+        return path.name.endswith("_test.cpp")
     if path.exists():
         return file == path
     both = [name.endswith("_test.cpp") for name in (file.name, path.name)]
