@@ -9,7 +9,8 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
 endif()
 
 # Vectors under the sanitizers of a fuzz build: unrolled tiles would compile six times as long with each access checked in
-# place, pointers checked as well, and edges counted. The baseline's form of the same source has what the rest of the build has.
+# place, pointers checked as well, and edges counted. The baseline's form of the same source has what the rest of the
+# build has.
 set(SDX_ISA_FUZZ_FLAGS -fno-sanitize=fuzzer-no-link,null,alignment,pointer-overflow,object-size,vptr
                        -mllvm -asan-instrumentation-with-call-threshold=0)
 

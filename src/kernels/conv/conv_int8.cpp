@@ -478,7 +478,7 @@ bool ConvInt8Adds(const ConvShape& shape) { return !IsFirst(shape.out_layout) &&
 
 std::size_t ConvInt8ScratchBytes(const ConvInt8Args& args, int threads) {
   const TileInt8Set& t = Tiles(args.shape, args.tiles, args.way);
-  if (args.way == ConvInt8Way::kWinograd) return WinogradInt8ScratchBytes(args.shape, threads, t);
+  if (args.way == ConvInt8Way::kWinograd) return WinogradInt8ScratchBytes(args, threads, t);
   return Runner(args, OneRow(args.shape), t, nullptr).ScratchBytes(threads);
 }
 

@@ -222,8 +222,12 @@ ConvShape OneImage(const ConvShape& s) {
   return one;
 }
 
-// Of an image of results, whatever their type is.
-std::size_t ImageBytes(const ConvShape& s) { return RoundUp64(Product(s.out) * s.out_channels * 4); }
+int64_t SizeOf(Int8Result result) { return result == Int8Result::kBytes ? 1 : 4; }
+
+// Of an image of results.
+std::size_t ImageBytes(const ConvInt8Args& args) {
+  return RoundUp64(Product(args.shape.out) * args.shape.out_channels * SizeOf(args.result));
+}
 
 // Pixels [first, last) of [pixels][channels] elements of `size` bytes.
 struct Pixels {
@@ -309,22 +313,23 @@ void PackWinogradInt8(const ConvShape& s, const ConvInt8Weights& weights, std::b
   });
 }
 
-std::size_t WinogradInt8ScratchBytes(const ConvShape& s, int threads, const TileInt8Set& tiles) {
+std::size_t WinogradInt8ScratchBytes(const ConvInt8Args& args, int threads, const TileInt8Set& tiles) {
+  const ConvShape& s = args.shape;
   const bool is_first = s.out_layout == ImageLayout::kChannelsFirst;
   const Plan plan(is_first ? OneImage(s) : s, threads, tiles);
-  return (is_first ? ImageBytes(s) : 0) + plan.shared + static_cast<std::size_t>(threads) * plan.slot;
+  return (is_first ? ImageBytes(args) : 0) + plan.shared + static_cast<std::size_t>(threads) * plan.slot;
 }
 
 void WinogradInt8(const ConvInt8Args& args, const TileInt8Set& tiles, Parallel& parallel, std::byte* scratch) {
   if (args.shape.out_layout == ImageLayout::kChannelsLast) return RunChannelsLast(args, tiles, parallel, scratch);
   const ConvShape& s = args.shape;
-  const std::int64_t pixels = Product(s.out), size = args.result == Int8Result::kBytes ? 1 : 4;
+  const std::int64_t pixels = Product(s.out), size = SizeOf(args.result);
   ConvInt8Args image = args;
   image.shape = OneImage(s);
   image.y = scratch;
   for (std::int64_t n = 0; n < s.batch; ++n) {
     image.x = static_cast<const std::byte*>(args.x) + n * Product(s.in) * s.in_channels;
-    RunChannelsLast(image, tiles, parallel, scratch + ImageBytes(s));
+    RunChannelsLast(image, tiles, parallel, scratch + ImageBytes(args));
     auto* y = static_cast<std::byte*>(args.y) + n * pixels * s.out_channels * size;
     parallel.For(CeilDivide(pixels, kTransposedPixels), 1, [&](std::int64_t begin, std::int64_t end) {
       const std::int64_t first = begin * kTransposedPixels, last = std::min(end * kTransposedPixels, pixels);

@@ -29,7 +29,7 @@ bool WinogradInt8Fits(const ConvShape& shape, const ConvInt8Weights& weights);
 std::size_t WinogradInt8PackedBytes(const ConvShape& shape);
 void PackWinogradInt8(const ConvShape& shape, const ConvInt8Weights& weights, std::byte* packed, Parallel& parallel,
                       const TileInt8Set& tiles);
-std::size_t WinogradInt8ScratchBytes(const ConvShape& shape, int threads, const TileInt8Set& tiles);
+std::size_t WinogradInt8ScratchBytes(const ConvInt8Args& args, int threads, const TileInt8Set& tiles);
 void WinogradInt8(const ConvInt8Args& args, const TileInt8Set& tiles, Parallel& parallel, std::byte* scratch);
 
 // ---- The loops of each ISA

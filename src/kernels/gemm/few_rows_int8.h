@@ -12,8 +12,9 @@
 
 namespace sardonyx::kernels {
 
-// The product of one matrix of the batch.
+// Whether a product is computed so: M is 8 at most, N at least a tile's columns, and B is not packed.
 bool IsOfFewRows(const GemmInt8Args& g);
+// As GemmInt8 and its scratch, of one matrix of the batch.
 std::size_t FewRowsInt8ScratchBytes(const GemmInt8Args& g);
 void RunFewRowsInt8(const GemmInt8Args& g, Isa isa, std::byte* scratch, Parallel& parallel);
 
@@ -21,14 +22,14 @@ inline constexpr std::int64_t kFewRowsColumns = 16;  // of a tile
 
 struct FewRowsInt8Args {
   TileInt8Args t;           // row_terms: sums of the rows of A; column_terms: the bias. Panels of B are not used
-  const std::int16_t* a;    // rows of 2 * pairs values less their zero points, the last one 0 where K is odd
+  const std::int16_t* a;    // values less their zero points; where K is odd, each row has a 0 behind them
   std::ptrdiff_t a_stride;  // values
   const std::uint8_t* b;    // of the first column; 16 bytes of each row are read
   std::ptrdiff_t b_stride;
   std::int64_t k;
 };
 
-// The tile of `rows` rows (1 to 4) and 16 columns, t.columns of which are stored.
+// The tile of `rows` rows (1 to 4) and 16 columns.
 using FewRowsInt8Fn = void(const FewRowsInt8Args& args, std::int64_t rows, bool b_signed);
 #define SDX_DECLARE(isa)         \
   namespace isa {                \

@@ -101,7 +101,7 @@ inline UintVec PairsFrom(UintVec x, const std::byte* b) {
 inline UintVec AddWords(UintVec a, UintVec b) { return (UintVec)_mm256_add_epi16((__m256i)a, (__m256i)b); }
 inline UintVec SumPairs(UintVec sum, UintVec words) {
   const __m256i pairs = _mm256_madd_epi16((__m256i)words, _mm256_set1_epi16(1));
-  asm("vpaddd %1, %0, %0" : "+x"(sum) : "x"(pairs));
+  asm("vpaddd %1, %0, %0" : "+x"(sum) : "x"(pairs));  // compilers would add several pairs first: too many registers
   return sum;
 }
 // Sums of two products of signed bytes; only `a` may be -128.

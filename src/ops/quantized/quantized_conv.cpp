@@ -95,6 +95,7 @@ class IntegerConv {
     args_.x_signed = IsSignedInput(c, in.x);
     args_.x_zero = ZeroOf(c, in.x_zero, "input");
     args_.y = c.Output(0).data;
+    args_.result = c.Output(0).dtype == DType::kInt32 ? kernels::Int8Result::kSums : kernels::Int8Result::kBytes;
     const std::int64_t zeros = c.HasInput(in.w_zero) ? c.Input(in.w_zero).count : 1;
     if (zeros != 1 && zeros != w[0]) {
       Fail(Code::kInvalidArgument, "expected 1 or ", w[0], " zero points of the weights, found ", zeros);
@@ -229,7 +230,6 @@ void RunQLinear(KernelContext& c) {
   const std::size_t scales_at = conv.layout().Add<float>(static_cast<std::size_t>(channels));
   auto* scales = static_cast<float*>(static_cast<void*>(conv.Begin() + scales_at));
   SetScales(c, channels, scales);
-  args.result = kernels::Int8Result::kBytes;
   args.scales = scales;
   args.y_zero = ZeroOf(c, kYZero, "output");
   args.y_signed = y.dtype == DType::kInt8;
