@@ -139,10 +139,20 @@ def folder_sizes():
             for folder, count in sorted(folders.items()) if count > MOST_FILES]
 
 
+def names_of_python_tests():
+    """pytest imports a test by the name of its file, wherever the file lies, so that two of one name are an error."""
+    tests = [file for file in sources() if file.startswith(("tests/", "bindings/python/"))
+             and re.fullmatch(r"test_.*\.py", os.path.basename(file))]
+    first = {}
+    return [f"{file}: expected a name of its own, found that of {first[name]}: pytest takes both for one module"
+            for file in sorted(tests) if first.setdefault(name := os.path.basename(file), file) != file]
+
+
 ALL = {
     "conditional compilation": conditions,
     "length of files": file_lengths,
     "files of a folder": folder_sizes,
+    "names of Python tests": names_of_python_tests,
     "layers": layers,
     "circles of files": circles,
     "symbols of ISA objects": isa_symbols,

@@ -103,6 +103,23 @@ def test_a_folder_with_too_many_files_is_found(tree):
     assert checks.folder_sizes() == ["src/ops/math: expected at most 60 files, found 61: sort them into rooms"]
 
 
+# ---- names of Python tests ----
+
+
+def test_python_tests_of_this_tree_have_names_of_their_own():
+    assert checks.names_of_python_tests() == []
+
+
+def test_two_python_tests_of_one_name_are_found(tree):
+    for file in ("tests/cli/test_images.py", "tests/cli/images.py", "tests/tools/images.py"):
+        write(tree / file, "")
+    assert checks.names_of_python_tests() == []
+    write(tree / "tests/tools/test_images.py", "")
+    assert checks.names_of_python_tests() == [
+        "tests/tools/test_images.py: expected a name of its own, found that of tests/cli/test_images.py: "
+        "pytest takes both for one module"]
+
+
 # ---- layers ----
 
 
