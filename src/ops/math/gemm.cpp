@@ -174,9 +174,15 @@ void RunAny(KernelContext& c) {
   kernels::GemmAny(args, c.parallel(), bytes == 0 ? nullptr : c.Scratch(bytes));
 }
 
+bool HasOneRow(const Type& a, bool trans_a) {
+  return a.has_rank && a.rank() == 2 && a.dims[trans_a ? 1 : 0].known() && a.dims[trans_a ? 1 : 0].number() == 1;
+}
+
 void PackB(PrepareContext& c, GemmState& state) {
   const Tensor* b = c.Constant(1);
   if (b == nullptr || b->count() == 0 || b->shape().rank() != 2) return;
+  if (ReadsInPlace(*b, c.InputDType(0), HasOneRow(c.InputType(0), state.trans_a), c.parallel(), c.rounds_to_bf16()))
+    return;
   state.k = b->shape()[state.trans_b ? 1 : 0];
   state.n = b->shape()[state.trans_b ? 0 : 1];
   state.packed = PackMatrix(*b, c.InputDType(0), {state.k, state.n, b->shape()[1], state.trans_b}, c.parallel(),

@@ -166,10 +166,21 @@ Prepared PrepareMatMul16(PrepareContext& c) {
   return {RunMatMul16, nullptr};
 }
 
+// Whether the product is known to have one row: all dimensions of A but the last (transA: the last but one) are 1.
+bool HasOneRow(const Type& a, const MatMulFlags& flags) {
+  if (!a.has_rank || flags.trans_batch_a || a.rank() < (flags.trans_a ? 2u : 1u)) return false;
+  const std::size_t inner = a.rank() - (flags.trans_a ? 2 : 1);
+  for (std::size_t i = 0; i < a.rank(); ++i)
+    if (i != inner && !(a.dims[i].known() && a.dims[i].number() == 1)) return false;
+  return true;
+}
+
 void PackB(PrepareContext& c, MatMulState& state) {
   const Tensor* tensor = c.Constant(1);
   if (tensor == nullptr || tensor->count() == 0 || tensor->shape().rank() == 0) return;
   const MatMulOperand b = ViewOperand(tensor->shape(), true, state.flags.trans_b, state.flags.trans_batch_b);
+  const bool one_row = b.batch_count == 1 && HasOneRow(c.InputType(0), state.flags);
+  if (ReadsInPlace(*tensor, c.InputDType(0), one_row, c.parallel(), c.rounds_to_bf16())) return;
   state.packed =
       PackMatrix(*tensor, c.InputDType(0), {b.inner(true), b.outer(true), b.ld, b.trans, b.batch_count, b.unit},
                  c.parallel(), c.rounds_to_bf16());

@@ -9,6 +9,7 @@
 #include "kernels/gemm/gemm_any.h"
 #include "ops/math/narrow_weights.h"
 #include "ops/operands.h"
+#include "ops/same_rows.h"
 #include "tensor/packing.h"
 
 namespace sardonyx::ops {
@@ -143,6 +144,12 @@ PackedMatrix PackMatrix(const Tensor& b, DType a, const MatrixLayout& l, Paralle
         });
       });
   return packed;
+}
+
+bool ReadsInPlace(const Tensor& b, DType a, bool one_row, Parallel& parallel, bool rounds_to_bf16) {
+  constexpr std::size_t kLarge = std::size_t{4} << 20;  // smaller matrices may be in the cache, where packed ones win
+  return one_row && a == DType::kFloat && b.dtype() == DType::kFloat && b.byte_size() >= kLarge && !rounds_to_bf16 &&
+         !WantsSameRows() && ExactType(b.data<float>(), b.count(), parallel) == DType::kFloat;
 }
 
 }  // namespace sardonyx::ops

@@ -47,4 +47,8 @@ struct MatrixLayout {
 PackedMatrix PackMatrix(const Tensor& b, DType a, const MatrixLayout& layout, Parallel& parallel,
                         bool rounds_to_bf16 = false);
 
+// Whether a product that always has `one_row` reads the constant B where it lies, with the arguments of PackMatrix:
+// such a run is as long as reading B takes, from either place, and a first run would have to wait for the copy.
+bool ReadsInPlace(const Tensor& b, DType a, bool one_row, Parallel& parallel, bool rounds_to_bf16 = false);
+
 }  // namespace sardonyx::ops
