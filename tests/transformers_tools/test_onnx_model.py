@@ -182,8 +182,6 @@ def test_single_fusions():
     model.fuse_bias_gelu(False)
     assert model.get_fused_operator_statistics()["BiasGelu"] == 1
     assert model.get_fused_operator_statistics()["SkipLayerNormalization"] == 2
-    with pytest.raises(NotImplementedError, match="PackedAttention"):
-        model.convert_to_packing_mode()
 
 
 def test_shapes_with_numbers_for_symbols():

@@ -195,7 +195,7 @@ class OnnxModel(GraphSearch):
             node = producers[waiting.pop()]
             if id(node) not in needed:
                 needed.add(id(node))
-                waiting.extend(name for name in _read_by(node) if name in producers)
+                waiting.extend(name for name in names_read_by(node) if name in producers)
         kept = [node for node in graph.node if id(node) in needed]
         if len(kept) < len(graph.node):
             _set_nodes(graph, kept)
@@ -214,7 +214,7 @@ class OnnxModel(GraphSearch):
         self.remove_unused_constant()
 
     def _names_read(self):
-        return {name for node in self.model.graph.node for name in _read_by(node)} | {
+        return {name for node in self.model.graph.node for name in names_read_by(node)} | {
             value.name for graph in self.graphs() for value in graph.output}
 
     def remove_cascaded_cast_nodes(self):
@@ -367,7 +367,7 @@ class OnnxModel(GraphSearch):
             for index, node in enumerate(nodes):
                 if index in placed:
                     continue
-                if all(producers[name] in placed for name in _read_by(node) if name in producers):
+                if all(producers[name] in placed for name in names_read_by(node) if name in producers):
                     placed.add(index)
                     order.append(node)
             if len(order) == before:
@@ -421,13 +421,13 @@ def _replace(names, old, new):
             names[index] = new
 
 
-def _read_by(node):
+def names_read_by(node):
     """The names that a node and its bodies read, those of the bodies' own values among them."""
     names = set(node.input) - {""}
     for body in bodies_of(node):
         names.update(value.name for value in body.output)
         for inner in body.node:
-            names |= _read_by(inner)
+            names |= names_read_by(inner)
     return names
 
 

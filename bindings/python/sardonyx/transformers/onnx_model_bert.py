@@ -2,6 +2,7 @@
 count."""
 from logging import getLogger
 
+from sardonyx.transformers.convert_to_packing_mode import PackingMode
 from sardonyx.transformers.fusion import Held, choices_of, proto_of
 from sardonyx.transformers.fusion_options import AttentionMaskFormat, FusionOptions
 from sardonyx.transformers.onnx_model import OnnxModel
@@ -131,9 +132,9 @@ class BertOnnxModel(OnnxModel):
         self.clean_graph()
         self.prune_graph()
 
-    def convert_to_packing_mode(self, use_symbolic_shape_infer=False):  # noqa: ARG002
-        raise NotImplementedError("convert_to_packing_mode is not implemented in Sardonyx: PackedAttention, which ONNX "
-                                  "Runtime runs on GPUs only")
+    def convert_to_packing_mode(self, use_symbolic_shape_infer=False):
+        """Attention and the layers around it skip padding: see PackingMode."""
+        PackingMode(self).convert(use_symbolic_shape_infer)
 
     # Inputs.
 

@@ -164,7 +164,7 @@ def _parsed(arguments):
     parser.add_argument("--disable_symbolic_shape_infer", action="store_true",
                         help="infer no shapes for the packing mode")
     parser.add_argument("--convert_to_packing_mode", action="store_true",
-                        help="attention skips padding (model type bert; runs on a GPU only)")
+                        help="the layers skip padding (model type bert; ONNX Runtime: on GPUs only)")
     parser.add_argument("--convert_attribute", action="store_true", help="external data holds attributes, too")
     return parser.parse_args(arguments)
 

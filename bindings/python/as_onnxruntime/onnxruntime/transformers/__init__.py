@@ -10,7 +10,7 @@ _FUSIONS = ("attention attention_clip attention_sam2 attention_unet attention_va
             "gemmfastgelu gpt_attention gpt_attention_megatron gpt_attention_no_past group_norm layernorm mha_dit "
             "mha_mmdit nhwc_conv qordered_attention qordered_gelu qordered_layernorm qordered_matmul quickgelu reshape "
             "rotary_attention shape simplified_layernorm skip_group_norm skiplayernorm transpose").split()
-_PROGRAMS = ("affinity_helper bert_test_data convert_to_packing_mode machine_info metrics profile_result_processor "
+_PROGRAMS = ("affinity_helper bert_test_data machine_info metrics profile_result_processor "
              "profiler shape_optimizer").split()
 
 SameModules(__name__, "sardonyx.transformers", own=("float16", "io_binding_helper"), lacking={
