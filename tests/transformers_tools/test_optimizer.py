@@ -152,6 +152,7 @@ def fused_nodes(proto):
     {"enable_bias_skip_layer_norm": False}, {"enable_gelu_approximation": True}, {"use_multi_head_attention": True},
     {"attention_mask_format": 0}, {"attention_mask_format": 2}, {"attention_mask_format": 3},
     {"attention_op_type": "MultiHeadAttention"}, {"attention_op_type": "GroupQueryAttention"},
+    {"use_multi_head_attention": True, "disable_multi_head_attention_bias": True},  # which is for bart and conformer
     {"enable_shape_inference": False}, {"enable_qordered_matmul": False}, {"enable_rotary_embeddings": False},
 ], ids=str)
 def test_the_same_nodes_as_onnx_runtimes_tool(fields):

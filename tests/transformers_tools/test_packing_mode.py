@@ -94,11 +94,11 @@ def language_model():
     return w.finished(w.linear(y))
 
 
-def made(proto, **fields):
-    options = FusionOptions("bert")
+def made(proto, model_type="bert", **fields):
+    options = FusionOptions(model_type)
     for name, value in fields.items():
         setattr(options, name, value)
-    return optimizer.optimize_model(proto, "bert", optimization_options=options, opt_level=0).model
+    return optimizer.optimize_model(proto, model_type, optimization_options=options, opt_level=0).model
 
 
 def copy_of(proto):
@@ -226,7 +226,8 @@ def test_attention_with_a_bias_of_scores():
 
 def test_the_bias_of_projections_by_itself():
     """A query that is a sum; theirs looks for a product."""
-    proto = made(bert(), use_multi_head_attention=True, disable_multi_head_attention_bias=True)
+    proto = made(bert(), "bart", use_multi_head_attention=True, disable_multi_head_attention_bias=True,
+                 attention_mask_format=0)
     changed = packed(proto)
     assert [node.op_type for node in changed.graph.node].count("PackedMultiHeadAttention") == 2
     check(proto, changed)

@@ -35,11 +35,11 @@ _PACKING_PASSES = {
 _PADDING = {0: "length", 1: "length_and_start", 2: "mask", 3: "none"}  # by AttentionMaskFormat
 
 
-def choices_of(options, images=False, reads_op_type=False, packs=False, as_session=False):
+def choices_of(options, images=False, reads_op_type=False, packs=False, as_session=False, splits_biases=False):
     """What Model.optimize gets for the FusionOptions. `images`: with the operators of diffusion models.
     `reads_op_type`: attention_op_type counts, as for the model type phi alone in ONNX Runtime. `packs`: so do
     enable_packed_qkv and enable_packed_kv, as for unet alone; without the first of them self-attention is Attention.
-    `as_session`: behind what a session of level 2 fuses."""
+    `as_session`: behind what a session of level 2 fuses. `splits_biases`: disable_multi_head_attention_bias counts."""
     off = {field for field in _PASSES if not getattr(options, field)} - set(_MADE_BY_SESSIONS if as_session else ())
     disabled = {name for field in off for name in _PASSES[field]}
     optional = {name for field, passes in _IMAGE_PASSES.items() if images and getattr(options, field, False)
@@ -62,7 +62,7 @@ def choices_of(options, images=False, reads_op_type=False, packs=False, as_sessi
             "approximate_gelu": bool(options.enable_gelu_approximation),
             "join_projections": (not options.use_multi_head_attention and kind != "MultiHeadAttention"
                                  and "pack_projections" not in optional),
-            "multi_head_bias": not options.disable_multi_head_attention_bias}
+            "multi_head_bias": not (splits_biases and options.disable_multi_head_attention_bias)}
 
 
 class Held:

@@ -20,6 +20,7 @@ class BertOnnxModel(OnnxModel):
     has_images = False  # and the operators of diffusion models
     packs_projections = False  # where FusionOptions.enable_packed_qkv and enable_packed_kv say so
     reads_op_type = False  # FusionOptions.attention_op_type counts
+    splits_biases = False  # FusionOptions.disable_multi_head_attention_bias does
     counted = ("EmbedLayerNormalization", "Attention", "MultiHeadAttention", "Gelu", "FastGelu", "BiasGelu",
                "GemmFastGelu", "LayerNormalization", "SimplifiedLayerNormalization", "SkipLayerNormalization",
                "SkipSimplifiedLayerNormalization", "RotaryEmbedding", "QOrderedAttention", "QOrderedGelu",
@@ -49,7 +50,7 @@ class BertOnnxModel(OnnxModel):
         see choices_of."""
         with Held(self.model if source is None else source) as held:
             choices = self.adapted(choices_of(options, self.has_images, self.reads_op_type,
-                                              self.packs_projections, as_session))
+                                              self.packs_projections, as_session, self.splits_biases))
             held.optimize(level, target="onnxruntime", **choices)
             self.initialize(proto_of(held))
         if not options.enable_shape_inference:

@@ -4,3 +4,4 @@ from sardonyx.transformers.onnx_model_bert import BertOnnxModel
 
 class ConformerOnnxModel(BertOnnxModel):
     model_type = "conformer"
+    splits_biases = True
