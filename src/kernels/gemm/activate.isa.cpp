@@ -14,18 +14,24 @@ namespace {
 
 using MapRowsFn = void(float* c, int64_t rows, int64_t columns, ptrdiff_t stride, float a, float b);
 
-template <Vec (*kF)(Vec x, Vec a, Vec b)>
-void MapRows(float* c, int64_t rows, int64_t columns, ptrdiff_t stride, float a, float b) {
+// Four vectors together, of one row or of two rows of a tile, then what is left.
+template <auto kF>
+[[gnu::flatten]] void MapRows(float* c, int64_t rows, int64_t columns, ptrdiff_t stride, float a, float b) {
   const Vec va = Broadcast(a), vb = Broadcast(b);
-  for (int64_t r = 0; r < rows; ++r) {
+  const auto map = [&](float* p, ptrdiff_t from_pair) {
+    const auto at = [&](int i) { return p + i / 2 * from_pair + i % 2 * kLanes; };
+    const Several<4> y = kF(ForEach<4>([&](int i) { return Load(at(i)); }), va, vb);
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; ++i) Store(at(i), y.v[i]);
+  };
+  int64_t r = 0;
+  if (columns == 2 * kLanes)
+    for (; r + 2 <= rows; r += 2) map(c + r * stride, stride);
+  for (; r < rows; ++r) {
     float* row = c + r * stride;
-    if (columns == 2 * kLanes) {  // a row of a tile
-      const Vec low = kF(Load(row), va, vb), high = kF(Load(row + kLanes), va, vb);
-      Store(row, low);
-      Store(row + kLanes, high);
-      continue;
-    }
-    for (int64_t i = 0; i < columns; i += kLanes) {
+    int64_t i = 0;
+    for (; i + 4 * kLanes <= columns; i += 4 * kLanes) map(row + i, 2 * kLanes);
+    for (; i < columns; i += kLanes) {
       const Lanes lanes = FirstLanes(columns - i);
       Store(row + i, kF(Load(row + i, lanes), va, vb), lanes);
     }
@@ -33,7 +39,10 @@ void MapRows(float* c, int64_t rows, int64_t columns, ptrdiff_t stride, float a,
 }
 
 Vec Zero() { return Broadcast(0.0f); }
-Vec HardSigmoid(Vec x, Vec a, Vec b) { return Max(Zero(), Min(Broadcast(1.0f), a * x + b)); }
+template <typename V>
+[[gnu::always_inline]] inline V HardSigmoid(V x, Vec a, Vec b) {
+  return Max(Zero(), Min(Broadcast(1.0f), a * x + b));
+}
 
 enum class When : std::uint8_t { kAlways, kAIsOne };
 struct Row {
@@ -42,23 +51,25 @@ struct Row {
   When when = When::kAlways;
 };
 constexpr Row kRows[] = {
-    {UnaryKind::kClip, MapRows<[](Vec x, Vec low, Vec high) { return Min(high, Max(low, x)); }>},
-    {UnaryKind::kElu, MapRows<[](Vec x, Vec a, Vec) { return Elu(x, a); }>},
-    {UnaryKind::kGelu, MapRows<[](Vec x, Vec, Vec) { return Gelu(x); }>},
-    {UnaryKind::kGeluTanh, MapRows<[](Vec x, Vec, Vec) { return GeluTanh(x); }>},
-    {UnaryKind::kHardSigmoid, MapRows<HardSigmoid>},
+    {UnaryKind::kClip, MapRows<[](auto x, Vec low, Vec high) { return Min(high, Max(low, x)); }>},
+    {UnaryKind::kElu, MapRows<[](auto x, Vec a, Vec) { return Elu(x, a); }>},
+    {UnaryKind::kGelu, MapRows<[](auto x, Vec, Vec) { return Gelu(x); }>},
+    {UnaryKind::kGeluTanh, MapRows<[](auto x, Vec, Vec) { return GeluTanh(x); }>},
+    {UnaryKind::kHardSigmoid, MapRows<[](auto x, Vec a, Vec b) { return HardSigmoid(x, a, b); }>},
     {UnaryKind::kHardSwish,
-     MapRows<[](Vec x, Vec, Vec) -> Vec { return x * HardSigmoid(x, Broadcast(1.0f / 6), Broadcast(0.5f)); }>},
-    {UnaryKind::kLeakyRelu, MapRows<[](Vec x, Vec a, Vec) -> Vec { return x < Zero() ? a * x : x; }>},
-    {UnaryKind::kRelu, MapRows<[](Vec x, Vec, Vec) { return Max(Zero(), x); }>},
-    {UnaryKind::kSelu, MapRows<[](Vec x, Vec a, Vec gamma) -> Vec { return gamma * Elu(x, a); }>},
-    {UnaryKind::kSigmoid, MapRows<[](Vec x, Vec, Vec) { return Sigmoid(x); }>, When::kAIsOne},
-    {UnaryKind::kSoftplus, MapRows<[](Vec x, Vec, Vec) { return Softplus(x); }>},
-    {UnaryKind::kSoftsign, MapRows<[](Vec x, Vec, Vec) { return Softsign(x); }>},
-    {UnaryKind::kSwish, MapRows<[](Vec x, Vec a, Vec) -> Vec { return x * Sigmoid(a * x); }>},
-    {UnaryKind::kSwish, MapRows<[](Vec x, Vec, Vec) -> Vec { return x * Sigmoid(x); }>, When::kAIsOne},
-    {UnaryKind::kTanh, MapRows<[](Vec x, Vec, Vec) { return Tanh(x); }>},
-    {UnaryKind::kThresholdedRelu, MapRows<[](Vec x, Vec a, Vec) -> Vec { return a < x ? x : Zero(); }>},
+     MapRows<[](auto x, Vec, Vec) { return x * HardSigmoid(x, Broadcast(1.0f / 6), Broadcast(0.5f)); }>},
+    {UnaryKind::kLeakyRelu,
+     MapRows<[](auto x, Vec a, Vec) { return Each([a](Vec v) { return v < Zero() ? a * v : v; }, x); }>},
+    {UnaryKind::kRelu, MapRows<[](auto x, Vec, Vec) { return Max(Zero(), x); }>},
+    {UnaryKind::kSelu, MapRows<[](auto x, Vec a, Vec gamma) { return gamma * Elu(x, a); }>},
+    {UnaryKind::kSigmoid, MapRows<[](auto x, Vec, Vec) { return Sigmoid(x); }>, When::kAIsOne},
+    {UnaryKind::kSoftplus, MapRows<[](auto x, Vec, Vec) { return Softplus(x); }>},
+    {UnaryKind::kSoftsign, MapRows<[](auto x, Vec, Vec) { return Softsign(x); }>},
+    {UnaryKind::kSwish, MapRows<[](auto x, Vec a, Vec) { return x * Sigmoid(a * x); }>},
+    {UnaryKind::kSwish, MapRows<[](auto x, Vec, Vec) { return x * Sigmoid(x); }>, When::kAIsOne},
+    {UnaryKind::kTanh, MapRows<[](auto x, Vec, Vec) { return Tanh(x); }>},
+    {UnaryKind::kThresholdedRelu,
+     MapRows<[](auto x, Vec a, Vec) { return Each([a](Vec v) { return a < v ? v : Zero(); }, x); }>},
 };
 
 // By kind, for any a and for a = 1.

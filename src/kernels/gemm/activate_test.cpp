@@ -1,7 +1,9 @@
 // kernels/gemm/activate_test.cpp - the activations of rows, on every ISA, against the same functions in double.
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <vector>
 
@@ -76,6 +78,31 @@ TEST(Activate, EveryKindOfEveryShapeChangesItsElementsOnly) {
           if (std::isnan(want)) continue;
           ASSERT_NEAR(y[i], want, inside ? 4e-6 * std::max(std::abs(want), 1.0) : 0)
               << Name(set->isa) << " kind " << kind << " columns " << columns << " at " << i;
+        }
+      }
+}
+
+// Several vectors are computed together where a row has as many, also of two rows of a tile.
+TEST(Activate, BitsOfAnElementDoNotDependOnWhatIsComputedWithIt) {
+  constexpr int64_t kRows = 3, kStride = 80;
+  std::vector<float> x = Random(kRows * kStride, 7);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] *= static_cast<float>(i % 100);
+  const float infinity = std::numeric_limits<float>::infinity();
+  for (std::size_t i = 0; i + 9 < x.size(); i += 31) {
+    x[i] = std::nanf(""), x[i + 3] = infinity, x[i + 5] = -infinity, x[i + 6] = -0.0f, x[i + 9] = 1e-40f;
+  }
+  for (const TileF32Set* set : Sets())
+    for (const Bound& row : kBounds)
+      for (const int64_t columns : {16, 32, 40, 64, 75}) {
+        std::vector<float> together = x, alone = x;
+        set->activate(together.data(), kRows, columns, kStride, row.activation);
+        for (int64_t r = 0; r < kRows; ++r)
+          for (int64_t c = 0; c < columns; ++c) set->activate(&alone[r * kStride + c], 1, 1, 1, row.activation);
+        for (std::size_t i = 0; i < x.size(); ++i) {
+          if (std::isnan(together[i]) && std::isnan(alone[i])) continue;
+          ASSERT_EQ(std::bit_cast<std::uint32_t>(together[i]), std::bit_cast<std::uint32_t>(alone[i]))
+              << Name(set->isa) << " kind " << static_cast<int>(row.activation.kind) << " columns " << columns << " at "
+              << i << " of " << x[i];
         }
       }
 }

@@ -28,6 +28,8 @@ void RunTileF32(const TileF32Set& tiles, const TileF32Args& args, std::int64_t r
 void ActivateTile(const TileF32Set& tiles, const TileF32Args& args, std::int64_t rows, const Activation& activation) {
   if (!NeedsPass(activation)) return;
   const std::int64_t first = (rows + 1) / 2;
+  if (args.c1 == args.c0 + first * args.c_row_stride)
+    return tiles.activate(args.c0, rows, args.columns, args.c_row_stride, activation);
   tiles.activate(args.c0, first, args.columns, args.c_row_stride, activation);
   tiles.activate(args.c1, rows - first, args.columns, args.c_row_stride, activation);
 }

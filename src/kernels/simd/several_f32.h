@@ -1,7 +1,8 @@
 // kernels/simd/several_f32.h - several vectors that are computed together, each operation for all of them before the
 // next: one vector after the other would leave a CPU waiting for the chains of operations.
 //
-// Include only from *.isa.cpp. An operand that is a Vec is the same for all vectors.
+// Include only from *.isa.cpp. A function of math_f32.h takes a Vec or Several. An operand that is a Vec is the same
+// for all vectors.
 #pragma once
 
 #include "kernels/simd/vec_f32.h"
@@ -48,11 +49,20 @@ template <typename F, int V, typename... X>
 SDX_OPERATOR(+)
 SDX_OPERATOR(-)
 SDX_OPERATOR(*)
+SDX_OPERATOR(/)
 #undef SDX_OPERATOR
 
 template <int V>
+[[gnu::always_inline]] inline Several<V> operator-(const Several<V>& a) {
+  return ForEach<V>([&](int i) { return -a.v[i]; });
+}
+template <int V>
 [[gnu::always_inline]] inline Several<V> Max(Vec bound, const Several<V>& x) {
   return ForEach<V>([&](int i) { return Max(bound, x.v[i]); });
+}
+template <int V>
+[[gnu::always_inline]] inline Several<V> Min(Vec bound, const Several<V>& x) {
+  return ForEach<V>([&](int i) { return Min(bound, x.v[i]); });
 }
 
 }  // namespace sardonyx::kernels::SDX_ISA
