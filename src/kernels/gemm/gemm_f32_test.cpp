@@ -235,6 +235,22 @@ TEST(GemmF32, BitsOfARowDoNotDependOnTheRowsBesideIt) {
   }
 }
 
+TEST(GemmF32, PanelsFromACacheGiveTheSameBits) {
+  for (const TileF32Set* set : Sets())
+    for (const int64_t k : {0, 1, 70, 300})
+      for (int64_t rows = 1; rows <= RowPanelsArgs::kRows; ++rows)
+        for (const int64_t panels : {1, 2, 3, 4, 9}) {
+          const int64_t n = panels * set->columns;
+          const auto a = Random(static_cast<std::size_t>(rows * k + 1), 1), b = Random(std::size_t(n * k + 1), 2);
+          const auto sums = [&](bool cached) {
+            std::vector<float> y(static_cast<std::size_t>(rows * n), -1.0f);
+            set->row_panels({k, rows, panels, a.data(), k, 1, y.data(), n, cached}, b.data());
+            return y;
+          };
+          ASSERT_EQ(sums(true), sums(false)) << Name(set->isa) << " k " << k << " rows " << rows << " of " << panels;
+        }
+}
+
 // Numbers of 16 bits and what they are as floats, every exponent and sign.
 struct HalfMatrix {
   std::vector<std::uint16_t> bits;

@@ -71,6 +71,7 @@ struct RowPanelsArgs {
   std::ptrdiff_t k_stride;
   float* sums;
   std::ptrdiff_t stride;
+  bool cached = false;  // b was read a moment ago: asking for it early would only take time
 };
 
 using TileF32Fn = void(const TileF32Args&);

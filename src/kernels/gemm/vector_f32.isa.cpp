@@ -12,19 +12,25 @@ constexpr ptrdiff_t kPanel = 2 * kLanes;
 
 struct FloatPanels {
   using Element = float;
+  static constexpr bool kFetches = true;
   static Vec LoadVec(const float* p) { return Load(p); }
+};
+struct CachedPanels : FloatPanels {
+  static constexpr bool kFetches = false;
 };
 struct Float16Panels {
   using Element = std::uint16_t;
+  static constexpr bool kFetches = true;
   static Vec LoadVec(const std::uint16_t* p) { return LoadFloat16(p); }
 };
 struct BFloat16Panels {
   using Element = std::uint16_t;
+  static constexpr bool kFetches = true;
   static Vec LoadVec(const std::uint16_t* p) { return LoadBFloat16(p); }
 };
 
 // R rows and P panels side by side: 2 R P independent sums hide the latency of the FMA, and memory sees P streams.
-template <typename Panels, int R, int P, bool kFetches = true>
+template <typename Panels, int R, int P, bool kFetches = Panels::kFetches>
 void PanelsOfRows(const RowPanelsArgs& t, const typename Panels::Element* b, float* sums, bool continues = false) {
   const ptrdiff_t panel = t.k * kPanel;
   // Weights that come from memory: the next pages are asked for early, because finding a page takes longer than reading
@@ -219,7 +225,10 @@ void ThinOf(const ThinArgs& t) {
 
 }  // namespace
 
-void RowPanels(const RowPanelsArgs& t, const float* b) { RowsOf<FloatPanels>(t, b); }
+void RowPanels(const RowPanelsArgs& t, const float* b) {
+  if (t.cached) return RowsOf<CachedPanels>(t, b);
+  RowsOf<FloatPanels>(t, b);
+}
 
 void RowPanelsHalf(const RowPanelsArgs& t, HalfKind kind, const std::uint16_t* b) {
   if (kind == HalfKind::kFloat16) return RowsOf<Float16Panels>(t, b);

@@ -84,14 +84,18 @@ class RecurrentProducts {
   }
 
   // True if the core's cache keeps R from step to step.
-  bool KeepsWeights() const {
-    const auto bytes = static_cast<std::size_t>(s_.gates * s_.hidden * s_.hidden) * sizeof(T);
-    return bytes <= Cpu().l2_bytes / 8 * 5;
-  }
+  bool KeepsWeights() const { return BytesOfR() <= Cpu().l2_bytes / 8 * 5; }
 
  private:
   static void SetPacked(Product<float>& p, const float* packed) { p.packed_b = packed; }
   static void SetPacked(Product<double>&, const float*) {}
+
+  std::size_t BytesOfR() const { return static_cast<std::size_t>(s_.gates * s_.hidden * s_.hidden) * sizeof(T); }
+
+  // True if a step finds R in some cache: all but the first do if the shared one holds R of all directions and more.
+  bool FindsWeights() const {
+    return s_.seq > 1 && BytesOfR() <= Cpu().l3_bytes / 2 / static_cast<std::size_t>(state_.directions);
+  }
 
   const float* Packed(std::int64_t d) const {
     return state_.packed.defined() ? state_.packed.data<float>() + d * state_.PackedEach() : nullptr;
@@ -99,16 +103,18 @@ class RecurrentProducts {
 
   // More rows than one call takes: four at a time, which keep the multipliers busy, while the first cache level has the
   // panel.
-  static void MultiplyPanels(const Product<float>& p) {
+  void MultiplyPanels(const Product<float>& p) const {
     const kernels::TileF32Set& tiles = kernels::BestTilesF32();
     const std::int64_t columns = tiles.columns, panels = p.n / columns;
+    const bool cached = FindsWeights();
     if (p.m <= kernels::RowPanelsArgs::kRows)
-      return tiles.row_panels({p.k, p.m, panels, p.a, p.lda, 1, p.c, p.ldc}, p.packed_b);
+      return tiles.row_panels({p.k, p.m, panels, p.a, p.lda, 1, p.c, p.ldc, cached}, p.packed_b);
     const std::int64_t parts = (p.m + 3) / 4;
     for (std::int64_t panel = 0; panel < panels; ++panel) {
       for (std::int64_t i = 0; i < parts; ++i) {
         const std::int64_t row = p.m * i / parts, rows = p.m * (i + 1) / parts - row;
-        tiles.row_panels({p.k, rows, 1, p.a + row * p.lda, p.lda, 1, p.c + row * p.ldc + panel * columns, p.ldc},
+        float* c = p.c + row * p.ldc + panel * columns;
+        tiles.row_panels({p.k, rows, 1, p.a + row * p.lda, p.lda, 1, c, p.ldc, cached},
                          p.packed_b + panel * columns * p.k);
       }
     }
