@@ -167,6 +167,8 @@ CALLS = [
       "wide_activation_params": [0.0, 6.0]}),
     (OWN, "FusedElementwise", [f(2, 3), f(3), f(2, 1)], 1,
      {"steps": ["Add", "Relu", "Mul"], "operands": [0, 1, -1, 0, -2, 2], "parameters": [0.0] * 6}),
+    (OWN, "CachedAttention", [f(1, 4, 2, 3), f(1, 2, 2, 3), f(1, 2, 2, 3), f(1, 1, 2, 3), f(1, 1, 2, 3), f(1, 1, 2, 3)],
+     3, {"scale": 0.5, "cache_axes": [0, 2, 1, 3]}),
     (OWN, "FusedElementwise", [u(2, 3), u(3)], 1,
      {"steps": ["Add", "Clip"], "operands": [0, 1, -1, 0], "parameters": [0.0, 0.0, 0.0, 6.0],
       "input_scales": [0.1, 0.2], "input_zeros": [128.0, 3.0], "to": 2, "output_scale": 0.05, "output_zero": 0.0}),

@@ -105,6 +105,17 @@ def sink_attention():
          attribute("softcap", FLOAT, 0.0)])
 
 
+def cached_attention():
+    return operator(
+        "CachedAttention",
+        [one("Q", "T"), one("K", "T"), one("V", "T"), optional("attn_mask", "U"), one("past_key", "T_CACHE"),
+         one("past_value", "T_CACHE")],
+        [one("Y", "T"), one("present_key", "T_CACHE"), one("present_value", "T_CACHE")],
+        {"T": REAL, "U": [*REAL, "tensor(bool)"], "T_CACHE": REAL},
+        [attribute("q_num_heads", INT), attribute("kv_num_heads", INT), attribute("scale", FLOAT),
+         attribute("softcap", FLOAT, 0.0), attribute("cache_axes", INTS)])
+
+
 class Elsewhere:
     """The schema of an operator in another domain, version 1 there, such as that of images channels last."""
 
@@ -135,5 +146,5 @@ def schemas():
     # Older files have it in this domain.
     simplified = Elsewhere(of_runtime("", "SimplifiedLayerNormalization"), domain=MICROSOFT)
     own = [conv_reduce_max(), expanded_conv(), fused_elementwise(), fused_matmul(), lookup8(), qlinear_conv_add(),
-           sink_attention()]
+           cached_attention(), sink_attention()]
     return [simplified, *own, *channels_last()]

@@ -34,7 +34,7 @@ enum class ScoreStage : std::uint8_t { kRaw, kCapped, kBiased, kSoftmax };
 struct PastRows {
   const void* from = nullptr;  // null: nothing is copied
   void* to = nullptr;          // k or stored_k, v or stored_v
-  HeadStrides strides;         // of `from`; there and at `to` the rows of a head lie one behind the other
+  HeadStrides strides;         // of `from`
 };
 
 struct AttentionF32Args {

@@ -5,10 +5,20 @@
 
 namespace sardonyx::kernels {
 
+namespace {
+constexpr std::int64_t kLine = 64;
+}
+
 PastCopy::PastCopy(const AttentionF32Args& args, const PastRows& rows, const HeadStrides& to, std::int64_t width)
-    : args_(args), rows_(rows), to_(to), row_bytes_(width * static_cast<std::int64_t>(args.element_bytes)) {
+    : args_(args),
+      rows_(rows),
+      to_(to),
+      row_bytes_(width * static_cast<std::int64_t>(args.element_bytes)),
+      one_piece_(rows.strides.row == width && to.row == width) {
   const std::int64_t elements = args.batch * args.kv_heads * args.keys * (args.size + args.value_size);
-  const bool streams = elements * static_cast<std::int64_t>(args.element_bytes) >= kStreamedPastBytes;
+  const bool large = elements * static_cast<std::int64_t>(args.element_bytes) >= kStreamedPastBytes;
+  // A row by itself must be whole lines of memory.
+  const bool streams = large && (one_piece_ || row_bytes_ % kLine == 0);
   if (rows.from != nullptr && streams) stream_ = Stream();
 }
 
@@ -19,8 +29,12 @@ void PastCopy::Copy(std::int64_t b, std::int64_t kv, std::int64_t first, std::in
   };
   const auto* from = static_cast<const std::byte*>(rows_.from) + offset(rows_.strides);
   auto* to = static_cast<std::byte*>(rows_.to) + offset(to_);
-  const auto bytes = static_cast<std::size_t>(count * row_bytes_);
-  stream_ != nullptr ? stream_(from, to, bytes) : static_cast<void>(std::memcpy(to, from, bytes));
+  const std::int64_t pieces = one_piece_ ? 1 : count, bytes = one_piece_ ? count * row_bytes_ : row_bytes_;
+  const auto step = [&](const HeadStrides& s) { return s.row * static_cast<std::int64_t>(args_.element_bytes); };
+  for (std::int64_t i = 0; i < pieces; ++i, from += step(rows_.strides), to += step(to_)) {
+    const auto each = static_cast<std::size_t>(bytes);
+    stream_ != nullptr ? stream_(from, to, each) : static_cast<void>(std::memcpy(to, from, each));
+  }
 }
 
 void PastCopy::CopyAll(Parallel& parallel) const {

@@ -68,6 +68,7 @@ class PastCopy {
   const PastRows& rows_;
   const HeadStrides& to_;
   std::int64_t row_bytes_;
+  bool one_piece_;  // the rows of a head lie one behind the other, there and at `to`
   StreamFn* stream_ = nullptr;
 };
 

@@ -1,5 +1,6 @@
 // ops/attention/attention.cpp - Attention: softmax(Q K^T * scale + bias) V by heads, with caches, grouped heads, masks
-// and windows. ai.sardonyx SinkAttention has a sink for each head: a score whose probability goes nowhere.
+// and windows. ai.sardonyx SinkAttention has a sink for each head: a score whose probability goes nowhere. ai.sardonyx
+// CachedAttention has caches of another element type or with other axes.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -26,6 +27,20 @@ AttentionState ReadShared(const AttributeReader& c) {
   s.kv_heads = c.Int("kv_num_heads", 0);
   s.scale = static_cast<double>(c.Float("scale", 0));
   s.softcap = static_cast<double>(c.Float("softcap", 0));
+  return s;
+}
+
+AttentionState ReadCached(const AttributeReader& c) {
+  AttentionState s = ReadShared(c);
+  const std::vector<std::int64_t> axes = c.Ints("cache_axes");
+  if (axes.empty()) return s;
+  const std::vector<std::int64_t> front(axes.begin(), axes.end() - 1);
+  if (axes.size() != s.cache_axes.size() || axes.back() != 3 ||
+      !std::is_permutation(front.begin(), front.end(), kBlocksOfHeads.begin())) {
+    c.Fail(Code::kInvalidArgument,
+           "attribute 'cache_axes': expected 0, 1 and 2 in some order and 3 behind them, found ", ToText(axes));
+  }
+  std::copy(axes.begin(), axes.end(), s.cache_axes.begin());
   return s;
 }
 
@@ -65,11 +80,23 @@ HeadDims ViewHeads(const InferContext& c, std::size_t i, std::int64_t heads) {
   return {d[0], Dim(heads), d[1], FloorDiv(d[2], Dim(heads))};
 }
 
-void InferHeads(InferContext& c, const AttentionState& s) {
+// The axis of a cache that holds `axis` of batch, heads, sequence and size.
+std::size_t PlaceOf(const CacheAxes& axes, std::int64_t axis) {
+  return static_cast<std::size_t>(std::find(axes.begin(), axes.end(), axis) - axes.begin());
+}
+std::vector<Dim> InOrder(const CacheAxes& axes, const std::vector<Dim>& dims) {
+  std::vector<Dim> ordered;
+  for (const std::int64_t axis : axes) ordered.push_back(dims[static_cast<std::size_t>(axis)]);
+  return ordered;
+}
+
+// `cached`: the caches' type is their own.
+void InferHeads(InferContext& c, const AttentionState& s, bool cached = false) {
   const DType t1 = c.InputDType(kQ), t2 = c.InputDType(kV);
+  const DType cached_k = cached ? c.InputDType(kPastK) : t1, cached_v = cached ? c.InputDType(kPastV) : t2;
   if (!c.HasRank(kQ) || !c.HasRank(kK) || !c.HasRank(kV) || (c.HasInput(kPastK) && !c.HasRank(kPastK))) {
     for (std::size_t i = 0; i < 4; ++i) {
-      if (c.HasOutput(i)) c.SetOutput(i, i == kPresentV ? t2 : t1);
+      if (c.HasOutput(i)) c.SetOutput(i, i == kPresentV ? cached_v : i == kPresentK ? cached_k : t1);
     }
     return;
   }
@@ -86,24 +113,35 @@ void InferHeads(InferContext& c, const AttentionState& s) {
   if (c.HasInput(kPastK)) {
     if (c.Rank(kPastK) != 4)
       c.Fail(Code::kInvalidArgument, "expected past_key of rank 4, found ", c.InputType(kPastK).ToText());
-    total = total + c.InputDims(kPastK)[2];
+    total = total + c.InputDims(kPastK)[PlaceOf(s.cache_axes, 2)];
   }
   if (c.Rank(kQ) == 4)
     c.SetOutput(kY, t1, {q.batch, q.heads, q.sequence, v.size});
   else
     c.SetOutput(kY, t1, {q.batch, q.sequence, q.heads * v.size});
   // Of one sequence, they are repeated for each of the queries'.
-  if (c.HasOutput(kPresentK)) c.SetOutput(kPresentK, t1, {q.batch, k.heads, total, k.size});
-  if (c.HasOutput(kPresentV)) c.SetOutput(kPresentV, t2, {q.batch, v.heads, total, v.size});
+  if (c.HasOutput(kPresentK))
+    c.SetOutput(kPresentK, cached_k, InOrder(s.cache_axes, {q.batch, k.heads, total, k.size}));
+  if (c.HasOutput(kPresentV))
+    c.SetOutput(kPresentV, cached_v, InOrder(s.cache_axes, {q.batch, v.heads, total, v.size}));
   if (c.HasOutput(kScores)) c.SetOutput(kScores, t1, {q.batch, q.heads, q.sequence, total});
 }
 
 void InferAttention(InferContext& c) { InferHeads(c, ReadAttention(c)); }
 void InferSinkAttention(InferContext& c) { InferHeads(c, ReadShared(c)); }
+void InferCachedAttention(InferContext& c) { InferHeads(c, ReadCached(c), true); }
 
 Heads ViewOf(Dims d, std::int64_t heads) {
   if (d.size() == 4) return BlocksOfHeads(d[0], d[1], d[2], d[3]);
   return RowsOfHeads(d[0], d[1], heads, d[2] / heads, d[2]);
+}
+
+// Whether caches of 16-bit floats are read and written as they are stored.
+bool StoresHalves(const KernelContext& c) {
+  for (const std::size_t i : {kPastK, kPastV})
+    if (!c.HasInput(i) || c.Input(i).dtype != c.Input(kPastK).dtype) return false;
+  const DType dtype = c.Input(kPastK).dtype;
+  return c.HasOutput(kPresentK) && c.HasOutput(kPresentV) && (dtype == DType::kFloat16 || dtype == DType::kBFloat16);
 }
 
 // Attention of floats (and of 16-bit floats, converted).
@@ -113,7 +151,10 @@ class Runner {
       : c_(c),
         state_(c.state<AttentionState>()),
         has_lengths_(!state_.sinks && c.HasInput(kLengths)),
-        io_(c, DType::kFloat, 1u << kMask | (state_.sinks ? 0u : 1u << kLengths)) {
+        stored_(StoresHalves(c)),
+        io_(c, DType::kFloat,
+            1u << kMask | (state_.sinks ? 0u : 1u << kLengths) | (stored_ ? 1u << kPastK | 1u << kPastV : 0),
+            stored_ ? 1u << kPresentK | 1u << kPresentV : 0) {
     run_.q = ViewOf(c.Input(kQ).shape, state_.q_heads);
     run_.k = ViewOf(c.Input(kK).shape, state_.kv_heads);
     run_.v = ViewOf(c.Input(kV).shape, state_.kv_heads);
@@ -137,8 +178,13 @@ class Runner {
     }
     AttentionData d;
     d.q = io_.In<float>(kQ), d.k = io_.In<float>(kK), d.v = io_.In<float>(kV);
-    d.past_k = io_.In<float>(kPastK), d.past_v = io_.In<float>(kPastV);
-    d.present_k = io_.Out<float>(kPresentK), d.present_v = io_.Out<float>(kPresentV);
+    if (stored_) {
+      d.stored_past_k = c_.Input(kPastK).data, d.stored_past_v = c_.Input(kPastV).data;
+      d.stored_k = c_.Output(kPresentK).data, d.stored_v = c_.Output(kPresentV).data;
+    } else {
+      d.past_k = io_.In<float>(kPastK), d.past_v = io_.In<float>(kPastV);
+      d.present_k = io_.Out<float>(kPresentK), d.present_v = io_.Out<float>(kPresentV);
+    }
     d.y = io_.Out<float>(kY);
     run_.Run(io_, d, c_.parallel());
   }
@@ -160,14 +206,22 @@ class Runner {
     }
     if (c_.HasInput(kPastK)) {
       const Dims pk = c_.Input(kPastK).shape, pv = c_.Input(kPastV).shape;
-      run_.past = pk.size() == 4 ? pk[2] : 0;
-      const std::int64_t want_k[] = {run_.k.batch, run_.k.heads, run_.past, run_.k.size},
-                         want_v[] = {run_.v.batch, run_.v.heads, run_.past, run_.v.size};
+      const CacheAxes& axes = state_.cache_axes;
+      run_.past = pk.size() == 4 ? pk[PlaceOf(axes, 2)] : 0;
+      const std::int64_t k[] = {run_.k.batch, run_.k.heads, run_.past, run_.k.size},
+                         v[] = {run_.v.batch, run_.v.heads, run_.past, run_.v.size};
+      std::int64_t want_k[4], want_v[4];
+      for (std::size_t i = 0; i < 4; ++i) {
+        want_k[i] = k[static_cast<std::size_t>(axes[i])];
+        want_v[i] = v[static_cast<std::size_t>(axes[i])];
+      }
       if (!Shape::Equal(pk, want_k) || !Shape::Equal(pv, want_v)) {
         Fail(Code::kInvalidArgument, "expected past_key ", ToText(want_k), " and past_value ", ToText(want_v),
              ", found ", ToText(pk), " and ", ToText(pv));
       }
     }
+    run_.cache_axes = state_.cache_axes;
+    if (stored_) run_.cache_type = c_.Input(kPastK).dtype;
     run_.past_rows = run_.past;
     run_.cache_rows = run_.past + run_.k.sequence;
     run_.gather_k = c_.HasInput(kPastK) || c_.HasOutput(kPresentK);
@@ -269,7 +323,7 @@ class Runner {
   static constexpr float kInfinity = std::numeric_limits<float>::infinity();
   KernelContext& c_;
   const AttentionState& state_;
-  const bool has_lengths_;
+  const bool has_lengths_, stored_;
   Operands io_;
   CachedAttention run_;
   std::int64_t mask_last_ = 0, mask_rows_ = 0;
@@ -291,6 +345,17 @@ Prepared PrepareSinkAttention(PrepareContext& c) {
   state.same_rows = WantsSameRows();
   state.sinks = true;
   return WithState(RunAttention, state);
+}
+
+Prepared PrepareCachedAttention(PrepareContext& c) {
+  AttentionState state = ReadCached(c);
+  state.same_rows = WantsSameRows();
+  return WithState(RunAttention, state);
+}
+
+void CountCachedAttention(CostContext& c) {
+  const double new_rows = CostContext::DimOf(c.In(kK), c.In(kK).rank() == 4 ? 2 : 1), count = c.CountIn(kK);
+  c.SetOperations(OperationsOverKeys(c, count > 0 ? c.CountOut(kPresentK) / count * new_rows : 0));
 }
 
 // An Expand of the mask to the last two axes of `wanted`, made for another Attention; kNoValue: none.
@@ -359,6 +424,13 @@ constexpr OpDef kAttentionOps[] = {
      .infer = InferSinkAttention,
      .prepare = PrepareSinkAttention,
      .cost = CountAttention},
+    {.domain = "ai.sardonyx",
+     .name = "CachedAttention",
+     .since = {1},
+     .types = {DType::kFloat, DType::kFloat16, DType::kBFloat16},
+     .infer = InferCachedAttention,
+     .prepare = PrepareCachedAttention,
+     .cost = CountCachedAttention},
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "ops/attention/heads.h"
 #include "ops/kernel_context.h"
 
 namespace sardonyx::ops {
@@ -26,6 +27,7 @@ struct AttentionState {
   std::int64_t scores_mode = 0;
   bool same_rows = false;  // see AttentionF32Args
   bool sinks = false;      // the node is a SinkAttention
+  CacheAxes cache_axes = kBlocksOfHeads;
 };
 
 void RunAttentionF64(KernelContext& c);  // attention_f64.cpp

@@ -84,6 +84,82 @@ TEST(SinkAttention, GivesTheProbabilityOfASinkAway) {
   EXPECT_NE(error.find("expected sinks [4], found [3]"), std::string::npos) << error;
 }
 
+// Caches of other types and axes give what ONNX's Attention gives where they are made its own.
+TEST(CachedAttention, ReadsAndWritesCachesAsTheyLie) {
+  const auto cast = [](const Value& x, DType to) {
+    return EvaluateOp({"Cast", 13, {x}, {{"to", static_cast<std::int64_t>(to)}}})[0];
+  };
+  const auto turned = [](const Value& x, const std::vector<std::int64_t>& perm) {
+    return EvaluateOp({"Transpose", 13, {x}, {{"perm", perm}}})[0];
+  };
+  const std::vector<Attribute> scale = {{"scale", 0.5f}};
+  for (const std::int64_t queries : {1, 3, 40})
+    for (const std::int64_t past : {0, 5, 9000}) {
+      const Value q = Wave({2, 4, queries, 8}, 0.1f), k = Wave({2, 2, queries, 8}, 0.2f),
+                  v = Wave({2, 2, queries, 16}, 0.3f), mask = Wave({1, 1, queries, past + queries}, 0.6f),
+                  past_k = Wave({2, 2, past, 8}, 0.4f), past_v = Wave({2, 2, past, 16}, 0.5f);
+      for (const DType dtype : {DType::kFloat, DType::kFloat16, DType::kBFloat16})
+        for (const std::vector<std::int64_t>& axes : std::vector<std::vector<std::int64_t>>{
+                 {0, 1, 2, 3}, {0, 2, 1, 3}, {2, 0, 1, 3}, {1, 0, 2, 3}, {2, 1, 0, 3}}) {
+          std::vector<std::int64_t> back(4);
+          for (std::size_t i = 0; i < 4; ++i) back[static_cast<std::size_t>(axes[i])] = static_cast<std::int64_t>(i);
+          const auto stored = [&](const Value& x) { return turned(cast(x, dtype), axes); };
+          const auto rounded = [&](const Value& x) { return cast(cast(x, dtype), DType::kFloat); };
+          std::vector<Attribute> attributes = scale;
+          attributes.push_back({"cache_axes", axes});
+          const std::vector<Value> got = EvaluateOp({.op = "CachedAttention",
+                                                     .version = 1,
+                                                     .inputs = {q, k, v, mask, stored(past_k), stored(past_v)},
+                                                     .attributes = attributes,
+                                                     .outputs = 3,
+                                                     .domain = "ai.sardonyx"});
+          const std::vector<Value> want = EvaluateOp(
+              {"Attention", 23, {q, rounded(k), rounded(v), mask, rounded(past_k), rounded(past_v)}, scale, 3});
+          EXPECT_EQ(Elements<float>(got[0]), Elements<float>(want[0])) << queries << " behind " << past;
+          for (const std::size_t i : {1, 2}) {
+            EXPECT_EQ(got[i].tensor().dtype(), dtype);
+            EXPECT_EQ(got[i].tensor().shape(), stored(want[i]).tensor().shape()) << i;
+            EXPECT_EQ(Elements<float>(turned(cast(got[i], DType::kFloat), back)), Elements<float>(want[i])) << i;
+          }
+        }
+    }
+}
+
+TEST(CachedAttention, RefusesAxesThatAreNone) {
+  const Value x = Wave({1, 2, 3, 4}, 0.1f);
+  for (const std::vector<std::int64_t>& axes :
+       std::vector<std::vector<std::int64_t>>{{0, 1, 2}, {0, 0, 2, 3}, {0, 1, 3, 2}, {0, 1, 2, 4}, {-1, 1, 2, 3}}) {
+    const std::string error = ErrorOfOp({.op = "CachedAttention",
+                                         .version = 1,
+                                         .inputs = {x, x, x, Value(), x, x},
+                                         .attributes = {{"cache_axes", axes}},
+                                         .outputs = 3,
+                                         .domain = "ai.sardonyx"});
+    EXPECT_NE(error.find("expected 0, 1 and 2 in some order"), std::string::npos) << error;
+  }
+}
+
+// The bits are those of a past that was converted before.
+TEST(Attention, ReadsCachesOf16BitsAsTheyAreStored) {
+  for (const DType dtype : {DType::kFloat16, DType::kBFloat16}) {
+    const auto cast = [](const Value& x, DType to) {
+      return EvaluateOp({"Cast", 13, {x}, {{"to", static_cast<std::int64_t>(to)}}})[0];
+    };
+    std::vector<Value> halves, floats;
+    for (const Tensor& x : {Wave({2, 4, 3, 8}, 0.1f), Wave({2, 2, 3, 8}, 0.2f), Wave({2, 2, 3, 6}, 0.3f),
+                           Wave({2, 1, 3, 8}, 0.4f), Wave({2, 2, 5, 8}, 0.5f), Wave({2, 2, 5, 6}, 0.6f)}) {
+      halves.push_back(cast(x, dtype));
+      floats.push_back(cast(halves.back(), DType::kFloat));
+    }
+    const std::vector<Value> got = EvaluateOp({"Attention", 23, halves, {}, 3});
+    const std::vector<Value> want = EvaluateOp({"Attention", 23, floats, {}, 3});
+    for (std::size_t i = 0; i < 3; ++i)
+      EXPECT_EQ(Elements<float>(cast(got[i], DType::kFloat)),
+                Elements<float>(cast(cast(want[i], dtype), DType::kFloat)))
+          << i;
+  }
+}
+
 TEST(Attention, GivesAFullyMaskedRowZeros) {
   const Tensor x = Wave({1, 1, 2, 4}, 1), mask = Tensor::Of<bool>({false, false, true, true}, Shape{2, 2});
   const std::vector<float> y = Elements<float>(EvaluateOp({"Attention", 23, {x, x, x, mask}})[0]);

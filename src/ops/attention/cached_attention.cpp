@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "kernels/elementwise/convert.h"
+
 namespace sardonyx::ops {
 
 void CachedAttention::Plan(Operands& io, int threads) {
@@ -19,6 +21,10 @@ void CachedAttention::Plan(Operands& io, int threads) {
   args.batch = q.batch, args.heads = q.heads, args.kv_heads = k.heads;
   args.queries = q.sequence, args.keys = past + k.sequence;
   args.size = q.size, args.value_size = v.size;
+  if (cache_type != DType::kFloat) {
+    args.to_floats = kernels::ToFloats(cache_type);
+    args.element_bytes = sizeof(std::uint16_t);
+  }
   const auto floats = [](bool wanted, const Heads& h, std::int64_t rows) {
     return wanted ? static_cast<std::size_t>(h.batch * h.heads * rows * h.size) : 0;
   };
@@ -30,11 +36,15 @@ void CachedAttention::Plan(Operands& io, int threads) {
   scratch_at_ = io.Add(kernels::AttentionF32ScratchBytes(args, threads));
 }
 
-const float* CachedAttention::Gather(const float* from, const Heads& source, const float* bias, const float* past_data,
-                                     float* to, kernels::PastRows* rows, Parallel& parallel) {
-  const Heads target = BlocksOfHeads(source.batch, source.heads, cache_rows, source.size);
+Heads CachedAttention::CacheOf(const Heads& source, std::int64_t rows) const {
+  return LaidOut(cache_axes, source.batch, source.heads, rows, source.size);
+}
+
+void CachedAttention::Gather(const float* from, const Heads& source, const float* bias, const float* past_data,
+                             float* to, kernels::PastRows* rows, Parallel& parallel) {
+  const Heads target = CacheOf(source, cache_rows);
   if (past_rows > 0 && past_data != nullptr && past_data != to) {
-    Heads old = BlocksOfHeads(source.batch, source.heads, past_rows, source.size);
+    Heads old = CacheOf(source, past_rows);
     const std::int64_t kept = std::min(past_rows, cache_rows);  // what is behind the past stays in the cache, too
     std::int64_t first = 0;
     if (beam_table == nullptr) {  // the kernel copies the past beside its use
@@ -43,10 +53,38 @@ const float* CachedAttention::Gather(const float* from, const Heads& source, con
       first = std::min(past + source.sequence, kept);
     }
     old.sequence = kept - first;
-    if (old.sequence > 0) CopyHeads(past_data + first * source.size, old, nullptr, to, target, first, parallel);
+    if (old.sequence > 0) CopyHeads(past_data + first * old.strides.row, old, nullptr, to, target, first, parallel);
   }
   CopyHeads(from, source, bias, to, target, past, parallel);
-  return to;
+}
+
+// The new rows as they are stored, behind the past.
+void CachedAttention::Store(const float* from, const Heads& source, void* to, Parallel& parallel) const {
+  constexpr std::int64_t kGrain = 8192;  // elements that are worth a thread
+  const Heads target = CacheOf(source, cache_rows);
+  kernels::FromFloatsFn* round = kernels::FromFloats(cache_type);
+  const std::int64_t pieces = source.batch * source.heads, each = source.sequence * source.size;
+  if (pieces * each == 0) return;
+  parallel.For(pieces, std::max<std::int64_t>(1, kGrain / each), [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i)
+      for (std::int64_t row = 0; row < source.sequence; ++row)
+        round(from + source.Offset(i / source.heads, i % source.heads, row), static_cast<std::size_t>(source.size), to,
+              target.Offset(i / source.heads, i % source.heads, past + row));
+  });
+}
+
+void CachedAttention::RunStored(Operands& io, const AttentionData& data, Parallel& parallel) {
+  args.k = args.v = nullptr;
+  args.stored_k = data.stored_k, args.k_strides = CacheOf(k, cache_rows).strides;
+  args.stored_v = data.stored_v, args.v_strides = CacheOf(v, cache_rows).strides;
+  if (past > 0) {
+    args.past = past;
+    args.past_k = {data.stored_past_k, data.stored_k, CacheOf(k, past_rows).strides};
+    args.past_v = {data.stored_past_v, data.stored_v, CacheOf(v, past_rows).strides};
+  }
+  Store(data.k, k, data.stored_k, parallel);
+  Store(data.v, v, data.stored_v, parallel);
+  kernels::AttentionF32(args, parallel, io.At(scratch_at_));
 }
 
 // The keys of each row from the caches of its beams; the newest keys are the row's own.
@@ -77,16 +115,16 @@ void CachedAttention::Run(Operands& io, const AttentionData& data, Parallel& par
     CopyHeads(data.q, q, data.bias, io.At<float>(q_at_), copy, 0, parallel);
     args.q = io.At<float>(q_at_), args.q_strides = copy.strides;
   }
+  if (cache_type != DType::kFloat) return RunStored(io, data, parallel);
   if (gather_k || bias_kv) {
     float* to = present_k ? data.present_k : io.At<float>(k_at_);
-    args.k = Gather(data.k, k, bias_kv ? data.bias + hidden : nullptr, data.past_k, to, &args.past_k, parallel);
-    args.k_strides = BlocksOfHeads(k.batch, k.heads, cache_rows, k.size).strides;
+    Gather(data.k, k, bias_kv ? data.bias + hidden : nullptr, data.past_k, to, &args.past_k, parallel);
+    args.k = to, args.k_strides = CacheOf(k, cache_rows).strides;
   }
   if (gather_v || bias_kv) {
     float* to = present_v ? data.present_v : io.At<float>(v_at_);
-    args.v =
-        Gather(data.v, v, bias_kv ? data.bias + hidden + kv_hidden : nullptr, data.past_v, to, &args.past_v, parallel);
-    args.v_strides = BlocksOfHeads(v.batch, v.heads, cache_rows, v.size).strides;
+    Gather(data.v, v, bias_kv ? data.bias + hidden + kv_hidden : nullptr, data.past_v, to, &args.past_v, parallel);
+    args.v = to, args.v_strides = CacheOf(v, cache_rows).strides;
   }
   if (beam_table != nullptr && gather_k && gather_v) {
     args.k = FollowBeams(args.k, k, io.At<float>(beam_k_at_));

@@ -12,6 +12,9 @@ struct AttentionData {
   const float *q = nullptr, *k = nullptr, *v = nullptr;  // as `q`, `k`, `v` of CachedAttention view them
   const float *past_k = nullptr, *past_v = nullptr;      // [batch, heads, past_rows, size], or null
   float *present_k = nullptr, *present_v = nullptr;      // [batch, heads, cache_rows, size]; null: nobody asks for them
+  // These four where CachedAttention::cache_type is another one than float.
+  const void *stored_past_k = nullptr, *stored_past_v = nullptr;
+  void *stored_k = nullptr, *stored_v = nullptr;
   float* y = nullptr;
   const float* bias = nullptr;  // of the projections: heads * size of q, then of k, then of v
 };
@@ -26,6 +29,10 @@ class CachedAttention {
   bool gather_k = false, gather_v = false;    // past or present exist: keys (values) are gathered in one piece
   bool present_k = false, present_v = false;  // into memory of the caller
   bool bias_q = false, bias_kv = false;       // AttentionData::bias is added to queries; to keys and values
+  // Caches of 16-bit floats are read and written as they are stored; both are the caller's then, without biases, beams
+  // and memory for more rows than there are.
+  DType cache_type = DType::kFloat;
+  CacheAxes cache_axes = kBlocksOfHeads;
   // Beam search: key j of row b stands in the cache of row b - b % beams + beam_table[b * beam_table_rows + j].
   std::int64_t beams = 1;
   const std::int32_t* beam_table = nullptr;
@@ -37,8 +44,11 @@ class CachedAttention {
   void Run(Operands& io, const AttentionData& data, Parallel& parallel);
 
  private:
-  const float* Gather(const float* from, const Heads& source, const float* bias, const float* past_data, float* to,
-                      kernels::PastRows* rows, Parallel& parallel);
+  Heads CacheOf(const Heads& source, std::int64_t rows) const;
+  void Gather(const float* from, const Heads& source, const float* bias, const float* past_data, float* to,
+              kernels::PastRows* rows, Parallel& parallel);
+  void Store(const float* from, const Heads& source, void* to, Parallel& parallel) const;
+  void RunStored(Operands& io, const AttentionData& data, Parallel& parallel);
   const float* FollowBeams(const float* from, const Heads& source, float* to) const;
 
   std::size_t q_at_ = 0, k_at_ = 0, v_at_ = 0, scratch_at_ = 0, beam_k_at_ = 0, beam_v_at_ = 0;

@@ -7,6 +7,17 @@ namespace sardonyx::ops {
 
 constexpr std::int64_t kGrain = 16384;  // elements that are worth a thread
 
+Heads LaidOut(const CacheAxes& axes, std::int64_t batch, std::int64_t heads, std::int64_t sequence, std::int64_t size) {
+  const std::int64_t sizes[] = {batch, heads, sequence, size};
+  std::int64_t strides[4] = {}, step = 1;
+  for (std::size_t i = axes.size(); i-- > 0;) {
+    const auto axis = static_cast<std::size_t>(axes[i]);
+    strides[axis] = step;
+    step *= sizes[axis];
+  }
+  return {batch, heads, sequence, size, {strides[0], strides[1], strides[2]}};
+}
+
 Heads BlocksOfHeads(std::int64_t batch, std::int64_t heads, std::int64_t sequence, std::int64_t size) {
   return {batch, heads, sequence, size, {heads * sequence * size, sequence * size, size}};
 }

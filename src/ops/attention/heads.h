@@ -2,6 +2,7 @@
 // values.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "base/parallel.h"
@@ -26,6 +27,12 @@ struct Heads {
   std::int64_t count() const { return batch * heads * sequence * size; }
 };
 
+// The axes of a cache, outermost first: 0 is batch, 1 heads, 2 sequence, 3 size, which is the last one.
+using CacheAxes = std::array<std::int64_t, 4>;
+inline constexpr CacheAxes kBlocksOfHeads = {0, 1, 2, 3};
+
+// A tensor with these axes.
+Heads LaidOut(const CacheAxes& axes, std::int64_t batch, std::int64_t heads, std::int64_t sequence, std::int64_t size);
 // A tensor [batch, heads, sequence, size].
 Heads BlocksOfHeads(std::int64_t batch, std::int64_t heads, std::int64_t sequence, std::int64_t size);
 // Part of a tensor [batch, sequence, row]: heads of `size` elements, one behind the other.

@@ -78,7 +78,7 @@ class Body {
     if (call_.op_type == "FusedMatMul") return Product();
     if (call_.op_type == "FusedGemm") return Gemm();
     if (call_.op_type == "FusedConv") return Conv();
-    if (call_.op_type == "SinkAttention") return SinkAttention();
+    if (call_.op_type == "SinkAttention" || call_.op_type == "CachedAttention") return Attention();
     if (call_.op_type == "Lookup8") {
       return Add("Gather",
                  {inputs_[1], Cast(inputs_[0], DType::kInt32)});  // a negative index counts from the table's end
@@ -223,7 +223,7 @@ class Body {
     return Activated(y, Read<std::vector<float>>("activation_params", {}));
   }
 
-  // ---- SinkAttention
+  // ---- SinkAttention and CachedAttention
 
   struct HeadSizes {
     std::int64_t heads = 0, size = 0;
@@ -246,13 +246,31 @@ class Body {
     return body_.AddConstant("c", std::move(list));
   }
   ValueId Reshaped(ValueId x, const std::vector<std::int64_t>& target) { return Add("Reshape", {x, Ints(target)}); }
-  // [batch, heads, rows, size], behind the cache if there is one.
-  ValueId HeadsOf(std::size_t input, const HeadSizes& sizes, std::size_t past) {
-    ValueId heads = inputs_[input];
-    if (TypeOf(call_.inputs[input]).rank() == 3)
-      heads = Add("Transpose", {Reshaped(heads, {0, 0, sizes.heads, sizes.size})},
-                  {{"perm", std::vector<std::int64_t>{0, 2, 1, 3}}});
-    return past != 0 && Has(past) ? Add("Concat", {inputs_[past], heads}, {{"axis", std::int64_t{2}}}) : heads;
+  // [batch, heads, rows, size]
+  ValueId HeadsOf(std::size_t input, const HeadSizes& sizes) {
+    if (TypeOf(call_.inputs[input]).rank() == 4) return inputs_[input];
+    return Transposed(Reshaped(inputs_[input], {0, 0, sizes.heads, sizes.size}), {0, 2, 1, 3});
+  }
+  ValueId Transposed(ValueId x, const std::vector<std::int64_t>& perm) {
+    return Add("Transpose", {x}, {{"perm", perm}});
+  }
+  // The same behind the cache, if there is one, which becomes an output.
+  ValueId BehindCache(std::size_t input, const HeadSizes& sizes, std::size_t past) {
+    ValueId heads = HeadsOf(input, sizes);
+    if (!Has(past)) return caches_.emplace_back(heads);
+    std::vector<std::int64_t> axes = Read<std::vector<std::int64_t>>("cache_axes", {});
+    if (axes.empty()) axes = {0, 1, 2, 3};
+    std::vector<std::int64_t> back(axes.size());
+    for (std::size_t i = 0; i < axes.size(); ++i)
+      back[static_cast<std::size_t>(axes[i])] = static_cast<std::int64_t>(i);
+    const bool moves = !std::is_sorted(axes.begin(), axes.end());
+    const DType dtype = TypeOf(call_.inputs[input]).dtype, stored = TypeOf(call_.inputs[past]).dtype;
+    if (stored != dtype) heads = Cast(heads, stored);
+    if (moves) heads = Transposed(heads, axes);
+    ValueId whole = Add("Concat", {inputs_[past], heads}, {{"axis", back[2]}});
+    caches_.push_back(whole);
+    if (moves) whole = Transposed(whole, back);
+    return stored != dtype ? Cast(whole, dtype) : whole;
   }
   // [batch, heads of the queries, rows, size]
   ValueId Repeated(ValueId heads, const HeadSizes& sizes, std::int64_t times) {
@@ -262,19 +280,19 @@ class Body {
   }
 
   // In float, in which masks of the lowest number are written.
-  std::optional<ValueId> SinkAttention() {
+  std::optional<ValueId> Attention() {
     const auto q = SizesOf(0, "q_num_heads"), k = SizesOf(1, "kv_num_heads"), v = SizesOf(2, "kv_num_heads");
     if (!q || !k || !v || q->heads % k->heads != 0) return std::nullopt;
     const std::int64_t times = q->heads / k->heads;
     const DType dtype = dtype_;
     const auto wide = [&](ValueId x) { return dtype == DType::kFloat ? x : Cast(x, DType::kFloat); };
-    caches_ = {HeadsOf(1, *k, 4), HeadsOf(2, *v, 5)};
-    const ValueId keys =
-        Add("Transpose", {wide(Repeated(caches_[0], *k, times))}, {{"perm", std::vector<std::int64_t>{0, 1, 3, 2}}});
+    const ValueId keys = wide(Repeated(BehindCache(1, *k, 4), *k, times));
+    const ValueId values = wide(Repeated(BehindCache(2, *v, 5), *v, times));
     dtype_ = DType::kFloat;
     const float scale = Read<float>("scale", 0), cap = Read<float>("softcap", 0);
     const float factor = scale != 0 ? scale : static_cast<float>(1 / std::sqrt(static_cast<double>(q->size)));
-    ValueId scores = Add("MatMul", {Add("Mul", {wide(HeadsOf(0, *q, 0)), Number(factor)}), keys});
+    ValueId scores =
+        Add("MatMul", {Add("Mul", {wide(HeadsOf(0, *q)), Number(factor)}), Transposed(keys, {0, 1, 3, 2})});
     if (cap > 0) scores = Add("Mul", {Add("Tanh", {Add("Div", {scores, Number(cap)})}), Number(cap)});
     if (Has(3)) {
       const DType mask = TypeOf(call_.inputs[3]).dtype;
@@ -283,17 +301,25 @@ class Body {
       else
         scores = Add("Add", {scores, mask == DType::kFloat ? inputs_[3] : Cast(inputs_[3], DType::kFloat)});
     }
-    const ValueId rows = Add("Slice", {Add("Shape", {scores}), Ints({0}), Ints({3})});
-    const ValueId shape = Add("Concat", {rows, Ints({1})}, {{"axis", std::int64_t{0}}});
-    const ValueId sinks = Add("Expand", {Reshaped(wide(inputs_[6]), {1, q->heads, 1, 1}), shape});
-    const ValueId all =
-        Add("Softmax", {Add("Concat", {scores, sinks}, {{"axis", std::int64_t{3}}})}, {{"axis", std::int64_t{3}}});
-    const ValueId kept = Add("Slice", {all, Ints({0}), Ints({-1}), Ints({3})});
-    ValueId y = Add("MatMul", {kept, wide(Repeated(caches_[1], *v, times))});
+    ValueId y = Add("MatMul", {Has(6) ? WithSinks(scores, wide(inputs_[6]), q->heads) : WithoutSinks(scores), values});
     if (dtype != DType::kFloat) y = Cast(y, dtype);
     if (TypeOf(call_.inputs[0]).rank() == 4) return y;
-    return Reshaped(Add("Transpose", {y}, {{"perm", std::vector<std::int64_t>{0, 2, 1, 3}}}),
-                    {0, 0, q->heads * v->size});
+    return Reshaped(Transposed(y, {0, 2, 1, 3}), {0, 0, q->heads * v->size});
+  }
+  ValueId WithSinks(ValueId scores, ValueId each, std::int64_t heads) {
+    const ValueId rows = Add("Slice", {Add("Shape", {scores}), Ints({0}), Ints({3})});
+    const ValueId shape = Add("Concat", {rows, Ints({1})}, {{"axis", std::int64_t{0}}});
+    const ValueId sinks = Add("Expand", {Reshaped(each, {1, heads, 1, 1}), shape});
+    const ValueId all =
+        Add("Softmax", {Add("Concat", {scores, sinks}, {{"axis", std::int64_t{3}}})}, {{"axis", std::int64_t{3}}});
+    return Add("Slice", {all, Ints({0}), Ints({-1}), Ints({3})});
+  }
+  // Rows of which every key is hidden are zeros.
+  ValueId WithoutSinks(ValueId scores) {
+    const ValueId probabilities = Add("Softmax", {scores}, {{"axis", std::int64_t{3}}});
+    const ValueId top = Add("ReduceMax", {scores, Ints({3})}, {{"keepdims", std::int64_t{1}}});
+    const ValueId empty = Add("IsInf", {top}, {{"detect_positive", std::int64_t{0}}});
+    return Add("Where", {empty, Number(0), probabilities});
   }
 
   // The first `count` inputs, as far as they are there.
@@ -307,7 +333,7 @@ class Body {
   const Node& call_;
   Graph body_;
   std::vector<ValueId> inputs_;
-  std::vector<ValueId> caches_;      // SinkAttention's further outputs
+  std::vector<ValueId> caches_;      // further outputs of attention
   DType dtype_ = DType::kUndefined;  // of the numbers that are computed
 };
 
@@ -335,7 +361,7 @@ std::string FormOf(const Graph& graph, const Node& node) {
   }
   if (node.op_type == "FusedMatMul")
     for (const ValueId value : {node.inputs[0], node.inputs[1]}) form += std::to_string(graph.value(value).type.rank());
-  if (node.op_type == "SinkAttention")
+  if (node.op_type == "SinkAttention" || node.op_type == "CachedAttention")
     for (const std::size_t i : {0, 1, 2}) form += graph.value(node.inputs[i]).type.ToText();
   for (const Attribute& attribute : node.attributes) form += "|" + attribute.name + "=" + TextOf(attribute.value);
   return form;

@@ -3,9 +3,9 @@
 //
 // The CPU has no arithmetic in float16: every operator would widen its inputs and round its result. Between neighbours
 // both waste time and precision, so ONNX Runtime leaves them out, too, at every level; that includes a Cast from float
-// in front of a chain. Bodies of control flow are left alone, and so are the caches of GroupQueryAttention, which it
-// reads as they are stored: a step of a decoder would convert all of them. Large weights of products keep their Cast
-// (optimizer/rules/half_weights.h).
+// in front of a chain. Bodies of control flow are left alone, and so are the caches of GroupQueryAttention and
+// CachedAttention, which read them as they are stored: a step of a decoder would convert all of them. Large weights of
+// products keep their Cast (optimizer/rules/half_weights.h).
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -13,6 +13,7 @@
 
 #include "ops/activation.h"
 #include "ops/evaluate.h"
+#include "ops/own_domain.h"
 #include "ops/schema/schema.h"
 #include "optimizer/passes/passes.h"
 #include "optimizer/rules/half_weights.h"
@@ -54,7 +55,9 @@ class Widener {
  private:
   // Whether the kernel reads (makes) a half value beside float ones.
   static bool IsCache(const Node& node, std::size_t i, bool is_output) {
-    if (node.op_type != "GroupQueryAttention" || node.domain != "com.microsoft") return false;
+    const bool has_caches = (node.op_type == "GroupQueryAttention" && node.domain == "com.microsoft") ||
+                            (node.op_type == "CachedAttention" && node.domain == ops::kOwnDomain);
+    if (!has_caches) return false;
     const ops::OpSchema* schema = ops::FindSchema(node.domain, node.op_type, node.since_version);
     const ops::FormalParam* param = is_output ? schema->Output(i) : schema->Input(i);
     return param != nullptr && param->type() == "T_CACHE";
