@@ -214,6 +214,39 @@ def test_attention_with_sinks(element, tolerance, flat, tmp_path):
     assert [node.op_type for node in own] == ["SinkAttention"]
 
 
+def cached(element, flat):
+    """Attention behind a cache of 16 bits, or of which rows come before heads."""
+    axes = "batch, N, 2, 3" if element == "float" else "batch, 2, N, 3"
+    stored = ("k1 = Identity (k0) v1 = Identity (v0)" if element == "float" else
+              "k2 = Cast <to = 10> (k0) k1 = Transpose <perm = [0, 2, 1, 3]> (k2)"
+              " v2 = Cast <to = 10> (v0) v1 = Transpose <perm = [0, 2, 1, 3]> (v2)")
+    axis, to_keys, to_values = (1, [0, 2, 3, 1], [0, 2, 1, 3]) if element == "float" else (2, [0, 1, 3, 2], [0, 1, 2, 3])
+    shape = "float[batch, seq, 12]" if flat else "float[batch, 4, seq, 3]"
+    split = "q0 = Reshape (x, parts) q = Transpose <perm = [0, 2, 1, 3]> (q0)" if flat else ""
+    joined = "o1 = Transpose <perm = [0, 2, 1, 3]> (o) y = Reshape (o1, whole)" if flat else "y = Identity (o)"
+    return onnx.parser.parse_model(f"""<ir_version: 9, opset_import: ["" : 17]>
+        g ({shape} {"x" if flat else "q"}, float[batch, seq, 2, 3] k0, float[batch, seq, 2, 3] v0,
+           {element}[{axes}] pk, {element}[{axes}] pv, float[batch, 1, 1, total] mask)
+          => ({shape} y, {element}[{axes.replace("N", "total")}] nk, {element}[{axes.replace("N", "total")}] nv)
+        <int64[4] parts = {{0, 0, 4, 3}}, int64[3] whole = {{0, 0, 12}}, int64[1] two = {{2}},
+         int64[4] all = {{0, 4, -1, 3}}> {{
+        {split} {stored}
+        nk = Concat <axis = {axis}> (pk, k1) nv = Concat <axis = {axis}> (pv, v1)
+        kf = Cast <to = 1> (nk) vf = Cast <to = 1> (nv)
+        kh = Transpose <perm = {[*to_keys[:2], to_keys[3], to_keys[2]]}> (kf) vh = Transpose <perm = {to_values}> (vf)
+        ku = Unsqueeze (kh, two) ke = Concat <axis = 2> (ku, ku) k = Reshape (ke, all)
+        vu = Unsqueeze (vh, two) ve = Concat <axis = 2> (vu, vu) v = Reshape (ve, all)
+        kt = Transpose <perm = [0, 1, 3, 2]> (k) a = MatMul (q, kt) e = Add (a, mask)
+        p = Softmax <axis = -1> (e) o = MatMul (p, v) {joined} }}""")
+
+
+@pytest.mark.parametrize("flat", [False, True])
+@pytest.mark.parametrize(("element", "tolerance"), [("float", 2e-5), ("float16", 5e-3)])
+def test_attention_with_other_caches(element, tolerance, flat, tmp_path):
+    own = check(saved(cached(element, flat), tmp_path), tmp_path, tolerance=tolerance)
+    assert [node.op_type for node in own] == ["CachedAttention"]
+
+
 def test_embeddings_keep_the_output_that_onnx_runtime_wants(tmp_path):
     check(saved(embeddings(), tmp_path), tmp_path)
     nodes = onnx.load(tmp_path / "ORT_ENABLE_EXTENDED.onnx").graph.node

@@ -113,6 +113,54 @@ bool ServesGroup(const Graph& graph, ValueId value, const Dim& group, Heads* hea
   return SameDim(heads->repeats, group);
 }
 
+bool IsHalf(DType dtype) { return dtype == DType::kFloat16 || dtype == DType::kBFloat16; }
+
+// The input of a Cast from 16-bit floats to float (or, `narrows`, the other way round); kNoValue: another node.
+ValueId BeforeCast(const Graph& graph, ValueId value, bool narrows) {
+  const Node* cast = ProducerOf(graph, value, "Cast");
+  if (cast == nullptr) return kNoValue;
+  const DType from = TypeOf(graph, cast->inputs[0]).dtype, to = TypeOf(graph, value).dtype;
+  return IsHalf(narrows ? to : from) && (narrows ? from : to) == DType::kFloat ? cast->inputs[0] : kNoValue;
+}
+
+// How a view lies in its source, if each axis of the source is one of the view's, or the last one is heads and sizes.
+// Elements are last.
+std::optional<CacheForm> FormOf(const AxisView& view, const Type& source) {
+  CacheForm form;
+  form.dtype = source.dtype;
+  std::vector<Dim> dims = source.dims;
+  if (dims.size() == 3) {
+    const AxisView::Axis& sizes = view.axis(kSize);
+    if (sizes.size() != 1 || view.PlaceOf(sizes.front()).axis != 2) return std::nullopt;
+    const Dim heads = view.SizeOf(view.axis(kHead)), size = view.SizeOf(sizes);
+    if (!heads.known() || !size.known() || !SameDim(heads * size, dims.back())) return std::nullopt;
+    dims.back() = heads;
+    dims.push_back(size);
+    form.joined = true;
+  }
+  if (dims.size() != form.axes.size()) return std::nullopt;
+  constexpr std::size_t kNone = 4;
+  form.axes.fill(kNone);
+  for (std::size_t i = 0; i < form.axes.size(); ++i) {
+    const AxisView::Axis& axis = view.axis(i);
+    if (axis.size() > 1) return std::nullopt;
+    if (axis.empty()) continue;
+    std::size_t at = view.PlaceOf(axis.front()).axis;
+    if (form.joined && i == kSize) at = 3;
+    if (at >= form.axes.size() || form.axes[at] != kNone || !SameDim(view.SizeOf(axis), dims[at])) return std::nullopt;
+    form.axes[at] = i;
+  }
+  for (std::size_t i = 0; i < form.axes.size(); ++i) {  // of size 1: where it is usual, or where nothing else is
+    if (!view.axis(i).empty()) continue;
+    std::size_t at = form.axes[i] == kNone ? i : 0;
+    while (at < form.axes.size() && (form.axes[at] != kNone || !IsOne(dims[at]))) ++at;
+    if (at == form.axes.size()) return std::nullopt;
+    form.axes[at] = i;
+  }
+  if (form.axes.back() != kSize) return std::nullopt;
+  return form;
+}
+
 // As [batch, row, head * size].
 bool PlanFlat(Heads* heads) {
   if (!Size(*heads, kHead).known()) return false;
@@ -155,20 +203,43 @@ bool FitTogether(const Heads& q, const Heads& k, const Heads& v) {
 }
 
 std::optional<Heads> BehindCache(const Graph& graph, const Heads& heads) {
-  const Node* concat = NodeOf(graph, heads.view.source());
-  const auto plan = heads.view.MakePlan();
-  if (concat == nullptr || !Is(*concat, "Concat") || concat->inputs.size() != 2 || !plan || plan->nodes() != 0)
-    return std::nullopt;
+  AxisView whole = heads.view;
+  if (const ValueId stored = BeforeCast(graph, whole.source(), false); stored != kNoValue) {
+    const auto inner = AxisView::Trace(graph, stored);
+    if (!inner || !whole.ReadThrough(*inner)) return std::nullopt;
+  }
+  const Node* concat = NodeOf(graph, whole.source());
+  if (concat == nullptr || !Is(*concat, "Concat") || concat->inputs.size() != 2) return std::nullopt;
   const Type &past = TypeOf(graph, concat->inputs[0]), &added = TypeOf(graph, concat->inputs[1]);
-  const std::int64_t axis = IntAttribute(*concat, "axis", 0);
-  if (!past.has_rank || !added.has_rank || past.rank() != 4 || added.rank() != 4 || (axis != 2 && axis != -2))
+  const Type& joined = TypeOf(graph, whole.source());
+  if (!past.has_rank || !added.has_rank || !joined.has_rank || past.rank() != joined.rank() ||
+      added.rank() != joined.rank())
     return std::nullopt;
+  const auto form = FormOf(whole, joined);
+  const std::int64_t axis = IntAttribute(*concat, "axis", 0), rank = static_cast<std::int64_t>(joined.rank());
+  if (!form || static_cast<std::int64_t>(form->RowAxis()) != (axis < 0 ? axis + rank : axis)) return std::nullopt;
   std::optional<AxisView> view = AxisView::Trace(graph, concat->inputs[1]);
   if (!view) return std::nullopt;
-  Heads behind{std::move(*view), {}, concat->inputs[0], concat->outputs[0], heads.repeats};
+  if (form->joined && !view->Reshape({added.dims[0], added.dims[1], Size(heads, kHead), Size(heads, kSize)}))
+    return std::nullopt;
+  std::vector<std::vector<std::size_t>> order(form->axes.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[form->axes[i]] = {i};
+  view->Regroup(order);
+  if (IsHalf(form->dtype) && TypeOf(graph, heads.view.source()).dtype != form->dtype) {
+    const ValueId floats = BeforeCast(graph, view->source(), true);
+    const auto inner = floats == kNoValue ? std::nullopt : AxisView::Trace(graph, floats);
+    if (!inner || !view->ReadThrough(*inner)) return std::nullopt;
+  }
+  Heads behind{std::move(*view), {}, concat->inputs[0], concat->outputs[0], heads.repeats, *form};
   for (const std::size_t i : {kBatch, kHead, kSize})
-    if (!SameDim(Size(behind, i), Size(heads, i)) || !SameDim(past.dims[i], Size(heads, i))) return std::nullopt;
+    if (!SameDim(Size(behind, i), Size(heads, i))) return std::nullopt;
+  for (std::size_t i = 0; i < past.rank(); ++i)
+    if (i != form->RowAxis() && !SameDim(past.dims[i], joined.dims[i])) return std::nullopt;
   return behind;
+}
+
+std::size_t CacheForm::RowAxis() const {
+  return static_cast<std::size_t>(std::find(axes.begin(), axes.end(), kRow) - axes.begin());
 }
 
 bool PlanAsProjections(Heads* q, Heads* k, Heads* v) {

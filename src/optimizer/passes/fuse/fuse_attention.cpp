@@ -5,7 +5,8 @@
 // through their views (optimizer/shapes/axis_view.h): whatever the spelling, they are axes batch, head, row and element
 // of a source. If that source has the axes in the order batch, row, head, element, as a projection writes them,
 // Attention reads it as it is; otherwise it gets tensors of rank 4. Expanded key heads become grouped heads, and a
-// Concat with a cache becomes Attention's past and present. With a sink for each head it is ai.sardonyx SinkAttention.
+// Concat with a cache becomes Attention's past and present. With a sink for each head it is ai.sardonyx SinkAttention;
+// with a cache of other axes or of 16-bit floats it is ai.sardonyx CachedAttention.
 //
 // An Attention node that an exporter wrote itself takes over what stands before it in the same way.
 //
@@ -23,6 +24,7 @@
 #include "optimizer/fusion/attention_mask.h"
 #include "optimizer/fusion/attention_scores.h"
 #include "optimizer/fusion/attention_sinks.h"
+#include "optimizer/fusion/half_caches.h"
 #include "optimizer/passes/passes.h"
 #include "optimizer/rules/infer_again.h"
 #include "optimizer/shapes/axis_view.h"
@@ -85,6 +87,19 @@ class AttentionFuser {
     return false;
   }
 
+  // Attention has caches of its own type with the usual axes; CachedAttention has others, but neither doubles nor
+  // sinks.
+  bool CanHaveCaches(const Heads& k, const Heads& v, DType dtype) const {
+    if (!SameDim(Size(k, kRow), Size(v, kRow)) || k.form != v.form) return false;
+    if (!IsOther(k.form, dtype)) return true;
+    return !sinks_ && dtype == DType::kFloat && HasOperator(context_.registry, ops::kOwnDomain, "CachedAttention");
+  }
+  // Of the attributes of Attention, those that CachedAttention has, too; the others have no effect on one with a cache.
+  static bool IsShared(const std::string& attribute) {
+    return attribute == "scale" || attribute == "softcap" || attribute == "q_num_heads" || attribute == "kv_num_heads";
+  }
+  static bool IsOther(const CacheForm& form, DType dtype) { return !form.IsUsual() || form.dtype != dtype; }
+
   // ---- The node
 
   bool Fuse(NodeId softmax, const Scores& scores, const Probabilities& probabilities) {
@@ -136,7 +151,7 @@ class AttentionFuser {
     const auto k_new = BehindCache(graph_, *k), v_new = BehindCache(graph_, *v);
     std::vector<ValueId> read = {q->view.source(), probabilities.condition, sinks_ ? sinks_->sinks : kNoValue};
     for (const ScoreStep& step : scores.steps) read.push_back(step.operand);
-    const bool cached = k_new && v_new && SameDim(Size(*k_new, kRow), Size(*v_new, kRow)) &&
+    const bool cached = k_new && v_new && CanHaveCaches(*k_new, *v_new, TypeOf(old).dtype) &&
                         !ReadCaches(std::move(read), *k_new, *v_new, {scores.product, last});
     if (cached) {
       k = k_new;
@@ -165,7 +180,7 @@ class AttentionFuser {
   std::optional<std::vector<RunTimeShape>> CountKeys(const Heads& k) const {
     std::vector<RunTimeShape> counts;
     if (k.past != kNoValue) {
-      auto rows = CountRows(TypeOf(k.past).dims[kRow], k.past);
+      auto rows = CountRows(TypeOf(k.past).dims[k.form.RowAxis()], k.past);
       if (!rows) return std::nullopt;
       counts.push_back(std::move(*rows));
     }
@@ -212,7 +227,7 @@ class AttentionFuser {
     // With a cache in front, the first query of a causal node stands behind it.
     const bool plain = IntAttribute(node, "is_causal", 0) == 0 && IntAttribute(node, "left_window_size", -1) == -1 &&
                        IntAttribute(node, "right_window_size", -1) == -1;
-    if (plain && k_new && v_new && SameDim(Size(*k_new, kRow), Size(*v_new, kRow)) &&
+    if (plain && k_new && v_new && CanHaveCaches(*k_new, *v_new, TypeOf(node.outputs[0]).dtype) &&
         !ReadCaches({q->view.source(), has(kMaskInput) ? node.inputs[kMaskInput] : kNoValue}, *k_new, *v_new, {id})) {
       k = k_new;
       v = v_new;
@@ -298,14 +313,19 @@ class AttentionFuser {
       attributes.push_back({"q_num_heads", Size(q, kHead).number()});
       attributes.push_back({"kv_num_heads", Size(k, kHead).number()});
     }
-    std::vector<ValueId> inputs = {q.view.Build(rewrite, q.plan),
-                                   k.view.Build(rewrite, k.plan),
-                                   v.view.Build(rewrite, v.plan),
-                                   mask,
-                                   k.past,
-                                   v.past};
+    std::vector<ValueId> inputs = {q.view.Build(rewrite, q.plan), k.view.Build(rewrite, k.plan),
+                                   v.view.Build(rewrite, v.plan), mask,
+                                   BuildPast(rewrite, k),         BuildPast(rewrite, v)};
     if (sinks_) inputs.push_back(BuildSinks(rewrite, TypeOf(old).dtype));
-    const ValueId y = rewrite.Add(sinks_ ? ops::kOwnDomain : "", sinks_ ? "SinkAttention" : "Attention",
+    const bool other = k.past != kNoValue && IsOther(k.form, TypeOf(old).dtype);
+    if (other) {
+      std::erase_if(attributes, [](const Attribute& a) { return !IsShared(a.name); });
+      attributes.push_back({"cache_axes", std::vector<std::int64_t>(k.form.axes.begin(), k.form.axes.end())});
+    }
+    const ValueId y = rewrite.Add(sinks_ || other ? ops::kOwnDomain : "",
+                                  sinks_  ? "SinkAttention"
+                                  : other ? "CachedAttention"
+                                          : "Attention",
                                   std::move(inputs), std::move(attributes));
     auto result = AxisView::Of(graph_, y);
     if (result && flat) {
@@ -321,7 +341,7 @@ class AttentionFuser {
       return context_.No(graph_, softmax, "the result's shape cannot be written as a constant");
     }
     context_.Yes(graph_, softmax, "became Attention", k.past != kNoValue ? " with caches" : "");
-    AddCaches(graph_.value(y).producer, k, v);
+    AddCaches(rewrite, graph_.value(y).producer, k, v, other);
     rewrite.Replace(end->value, BuildEnd(rewrite, *end, y));
     for (const Heads* heads : {&k, &v})
       if (heads->present != kNoValue) rewrite.DropUnused(heads->present);
@@ -338,15 +358,33 @@ class AttentionFuser {
     return rewrite.Add("Cast", {list}, {{"to", static_cast<std::int64_t>(dtype)}});
   }
 
-  // The node takes over the outputs of the two Concats.
-  void AddCaches(NodeId id, const Heads& k, const Heads& v) {
+  // A cache in which heads and sizes are one axis has one for each in the node.
+  ValueId BuildPast(Rewrite& rewrite, const Heads& heads) const {
+    if (heads.past == kNoValue || !heads.form.joined) return heads.past;
+    return rewrite.Add("Reshape",
+                       {heads.past, rewrite.Ints({0, 0, Size(heads, kHead).number(), Size(heads, kSize).number()})});
+  }
+
+  // The node takes over the outputs of the two Concats. CachedAttention has both, be they read or not.
+  void AddCaches(Rewrite& rewrite, NodeId id, const Heads& k, const Heads& v, bool both) {
     if (k.past == kNoValue) return;
     for (const auto& [heads, index] : {std::pair{&k, 1u}, std::pair{&v, 2u}}) {
-      const NodeId concat = graph_.value(heads->present).producer;
+      const ValueId present = heads->present;
+      const NodeId concat = graph_.value(present).producer;
       if (concat == kNoNode) continue;
-      if (graph_.UseCount(heads->present) <= 1 && !graph_.value(heads->present).is_output) continue;
-      graph_.EraseNode(concat);
-      graph_.MoveOutput(id, index, heads->present);
+      if (!both && graph_.UseCount(present) <= 1 && !graph_.value(present).is_output) continue;
+      if (!heads->form.joined) {
+        graph_.EraseNode(concat);
+        graph_.MoveOutput(id, index, present);
+        continue;
+      }
+      Type type = TypeOf(present);
+      type.dims.back() = Size(*heads, kHead);
+      type.dims.push_back(Size(*heads, kSize));
+      const ValueId four = graph_.AddValue("", std::move(type));
+      graph_.MoveOutput(id, index, four);
+      const std::int64_t width = Size(*heads, kHead).number() * Size(*heads, kSize).number();
+      rewrite.Replace(present, rewrite.Add("Reshape", {four, rewrite.Ints({0, 0, width})}));
     }
   }
 
@@ -356,7 +394,8 @@ class AttentionFuser {
 };
 
 bool FuseAttention(Graph& graph, PassContext& context) {
-  return ForEachNode(graph, [&](Graph& each, NodeId id) { return AttentionFuser(each, context).Try(id); });
+  const bool fused = ForEachNode(graph, [&](Graph& each, NodeId id) { return AttentionFuser(each, context).Try(id); });
+  return ForEachNode(graph, [&](Graph& each, NodeId id) { return TakeHalfCaches(each, context, id); }) || fused;
 }
 
 }  // namespace
