@@ -288,7 +288,10 @@ class Attention {
   // ---- few rows
 
   void RunFew(int64_t unit, float* slot) {
-    const int64_t group = unit / blocks_, block = unit % blocks_, b = group / a_.kv_heads, kv = group % a_.kv_heads;
+    // Where the heads of a key lie side by side, a block of keys is used for all heads while it is near.
+    const bool beside = a_.k_strides.head < a_.k_strides.row;
+    const int64_t group = beside ? unit % Groups() : unit / blocks_, block = beside ? unit / Groups() : unit % blocks_;
+    const int64_t b = group / a_.kv_heads, kv = group % a_.kv_heads;
     const int64_t k0 = BlockStart(block), count = BlockStart(block + 1) - k0;
     float* q = slot;
     float* scores = q + unit_rows_ * q_stride_;
@@ -336,7 +339,7 @@ class Attention {
         Finish(b, At(group, r), states[r], sums + r * value_stride_);
         continue;
       }
-      float* part = parts_ + (unit * unit_rows_ + r) * PartFloats();
+      float* part = parts_ + ((group * blocks_ + block) * unit_rows_ + r) * PartFloats();
       part[0] = states[r].top;
       part[1] = states[r].sum;
       std::copy_n(sums + r * value_stride_, a_.value_size, part + 16);
