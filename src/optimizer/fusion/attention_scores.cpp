@@ -263,11 +263,13 @@ class ScoreFinder {
                        [&](ValueId input) { return EndsWith(input, keys, depth + 1); });
   }
 
-  // The author may say that a sum in three axes has the keys of the scores, and call those of its summand otherwise.
+  // The author may say that a sum in three or five axes has the keys of the scores, and call those of its summand
+  // otherwise. (With four, Attention takes the summand as it is.)
   bool NamesKeysOtherwise(ValueId kept, ValueId summand) const {
     const Type &scores = graph_.value(kept).type, &other = graph_.value(summand).type;
-    return ends_with_keys_ && scores.rank() == 3 && other.rank() > 0 && scores.dims.back().symbolic() &&
-           other.dims.back().symbolic() && !SameDim(scores.dims.back(), other.dims.back());
+    return ends_with_keys_ && scores.rank() >= 3 && scores.rank() != 4 && other.rank() > 0 &&
+           scores.dims.back().symbolic() && other.dims.back().symbolic() &&
+           !SameDim(scores.dims.back(), other.dims.back());
   }
 
   template <typename Up>

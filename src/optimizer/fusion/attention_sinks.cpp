@@ -61,6 +61,20 @@ bool RepeatsHeads(const Tensor& column) {
   return repeats;
 }
 
+// The number of elements, if there is one for each head of scores of this rank: all axes but those of heads are 1.
+std::optional<Dim> HeadsOf(const Type& each, std::size_t rank) {
+  const std::size_t axes = rank - 3;  // of heads: before rows and keys
+  if (!each.has_rank || each.rank() > rank || each.rank() < axes + 2) return std::nullopt;
+  const std::size_t end = each.rank() - 2;
+  Dim heads(1);
+  for (std::size_t i = 0; i < each.rank(); ++i) {
+    const bool of_heads = i < end && i + axes >= end;
+    if (of_heads ? !each.dims[i].known() : !IsOne(each.dims[i])) return std::nullopt;
+    if (of_heads) heads = heads * each.dims[i];
+  }
+  return heads;
+}
+
 }  // namespace
 
 ValueId ScoresOf(const Graph& graph, NodeId softmax) {
@@ -77,19 +91,16 @@ std::optional<AttentionSinks> FindSinks(const Graph& graph, ValueId joined) {
     concat = ProducerOf(graph, joined, "Concat");
   }
   const Type& type = graph.value(joined).type;
-  if (concat == nullptr || concat->inputs.size() != 2 || !type.has_rank || type.rank() != 4) return std::nullopt;
+  // Groups of heads may have an axis of their own.
+  if (concat == nullptr || concat->inputs.size() != 2 || !type.has_rank || type.rank() < 4 || type.rank() > 5)
+    return std::nullopt;
   if (!IsLastAxis(type, IntAttribute(*concat, "axis", 0)) || SoleReader(graph, concat->inputs[0]) == kNoNode)
     return std::nullopt;
   const Type& column = graph.value(concat->inputs[1]).type;
-  if (!column.has_rank || column.rank() != 4 || !IsOne(column.dims[3])) return std::nullopt;
+  if (!column.has_rank || column.rank() != type.rank() || !IsOne(column.dims.back())) return std::nullopt;
   for (ValueId sinks = concat->inputs[1];;) {  // repeated for all sequences and rows
     const Type& each = graph.value(sinks).type;
-    if (each.has_rank && each.rank() >= 3) {
-      const std::size_t axis = each.rank() - 3;
-      bool one_each = each.rank() <= 4 && each.dims[axis].known();
-      for (std::size_t i = 0; i < each.rank(); ++i) one_each &= i == axis || IsOne(each.dims[i]);
-      if (one_each) return AttentionSinks{concat->inputs[0], sinks, each.dims[axis]};
-    }
+    if (const auto heads = HeadsOf(each, type.rank())) return AttentionSinks{concat->inputs[0], sinks, *heads};
     if (const Tensor* constant = graph.value(sinks).constant(); constant != nullptr && RepeatsHeads(*constant))
       return AttentionSinks{concat->inputs[0], sinks, each.dims[1], true};
     const NodeId id = graph.value(sinks).producer;

@@ -419,6 +419,37 @@ TEST(FuseAttention, TakesSinks) {
   EXPECT_NE(uncut.find("Softmax"), std::string::npos) << uncut;
 }
 
+// Groups of heads have an axis of their own, and sinks are one for each head of each group.
+TEST(FuseAttention, TakesSinksOfGroups) {
+  const auto graph = [](const std::string& shape, const std::string& size, const std::string& keys = "t") {
+    return "g (float[b,4,s,3] q0, float[b,2,t,3] k0, float[b,2,t,3] v0, float[b,1,s," + keys + "] m, float[" + size +
+           "] sinks) => (float[b,4,s,3] y)\n<int64[5] groups = {0, 2, 2, -1, 3}, int64[4] joined = {0, 4, -1, 3},"
+           " int64[1] two = {2}, int64[5] each = {" +
+           shape +
+           "}, int64[1] twos = {2}, int64[1] none = {0}, int64[1] one = {1}, int64[1] last = {4}, int64[1] cut = {-1}> "
+           "{"
+           " q = Reshape(q0, groups) kg = Unsqueeze(k0, two) v = Unsqueeze(v0, two)"
+           " kt = Transpose<perm = [0, 1, 2, 4, 3]>(kg) a = MatMul(q, kt) n = Unsqueeze(m, two) e = Add(a, n)"
+           " bs = Shape<start = 0, end = 1>(q0) qs = Shape<start = 2, end = 3>(q0) s5 = Reshape(sinks, each)"
+           " to = Concat<axis = 0>(bs, twos, twos, qs, one) c = Expand(s5, to) j = Concat<axis = -1>(e, c)"
+           " p0 = Softmax(j) p = Slice(p0, none, cut, last) o = MatMul(p, v) y = Reshape(o, joined) }";
+  };
+  const auto runs = [](std::int64_t sinks) {
+    return std::vector<std::vector<Shape>>{
+        {Shape{2, 4, 5, 3}, Shape{2, 2, 7, 3}, Shape{2, 2, 7, 3}, Shape{2, 1, 5, 7}, Shape{sinks}},
+        {Shape{1, 4, 1, 3}, Shape{1, 2, 1, 3}, Shape{1, 2, 1, 3}, Shape{1, 1, 1, 1}, Shape{sinks}}};
+  };
+  EXPECT_NE(Fused(graph("1, 2, 2, 1, 1", "4"), runs(4)).find("SinkAttention"), std::string::npos);
+  // The author says that the sum has the keys of the scores.
+  std::string renamed = graph("1, 2, 2, 1, 1", "4", "total");
+  renamed.replace(renamed.find("<int64[5] groups"), 1, "<float[b,2,2,s,t] e, ");
+  EXPECT_NE(Fused(renamed, runs(4)).find("SinkAttention"), std::string::npos);
+  for (const char* shape : {"1, 2, 1, 1, 1", "1, 1, 2, 1, 1"}) {
+    const std::string left = Fused(graph(shape, "2"), runs(2));
+    EXPECT_NE(left.find("Softmax"), std::string::npos) << "not one for each head: " << left;
+  }
+}
+
 // With fixed sizes, the column is a constant.
 TEST(FuseAttention, TakesSinksThatAreRepeatedAlready) {
   const auto graph = [](const std::string& column) {
