@@ -13,6 +13,7 @@ constexpr int64_t kMostRows = 8, kTileRows = 4;
 constexpr int64_t kLeastWork = int64_t{1} << 18;  // of a thread
 
 constexpr Variant<FewRowsInt8Fn> kTiles[] = {SDX_VARIANTS(FewRowsInt8Tile)};
+constexpr Variant<FewRowsInt8Fn> kTransposed[] = {SDX_VARIANTS(FewRowsInt8Transposed)};
 
 std::size_t RoundUp64(int64_t bytes) { return (static_cast<std::size_t>(bytes) + 63) & ~std::size_t{63}; }
 
@@ -21,7 +22,7 @@ int ValueAt(const void* p, int64_t i, bool is_signed) {
 }
 
 struct Layout {
-  explicit Layout(const GemmInt8Args& g) : a_stride((g.k + 1) / 2 * 2) {
+  explicit Layout(const GemmInt8Args& g) : a_stride((g.k + kFewRowsValues - 1) / kFewRowsValues * kFewRowsValues) {
     row_sums = RoundUp64(g.m * a_stride * 2);
     b_zero = row_sums + RoundUp64(g.m * 4);
     scales = b_zero + RoundUp64(g.n * 4);
@@ -33,7 +34,8 @@ struct Layout {
 
 class Product {
  public:
-  Product(const GemmInt8Args& g, Isa isa, std::byte* scratch) : g_(g), layout_(g), tile_(Best(kTiles, isa)) {
+  Product(const GemmInt8Args& g, Isa isa, std::byte* scratch)
+      : g_(g), layout_(g), tile_(g.b_transposed ? Best(kTransposed, isa) : Best(kTiles, isa)) {
     a_ = reinterpret_cast<std::int16_t*>(scratch);
     row_sums_ = reinterpret_cast<std::uint32_t*>(scratch + layout_.row_sums);
     PrepareRows();
@@ -62,7 +64,7 @@ class Product {
     for (int64_t block = begin; block < end; ++block) {
       const int64_t column = std::min(block * kFewRowsColumns, g_.n - kFewRowsColumns);
       t.columns = kFewRowsColumns;
-      args.b = static_cast<const std::uint8_t*>(g_.b) + column, args.b_stride = g_.ldb;
+      args.b = static_cast<const std::uint8_t*>(g_.b) + column * (g_.b_transposed ? g_.ldb : 1), args.b_stride = g_.ldb;
       t.column_terms = g_.bias != nullptr ? reinterpret_cast<const std::uint32_t*>(g_.bias) + column : nullptr;
       t.b_zero = b_zero_ != nullptr ? b_zero_ + column : nullptr;
       t.scales = scales_ != nullptr ? scales_ + column : nullptr;
@@ -83,7 +85,7 @@ class Product {
         to[k] = static_cast<std::int16_t>(value);
         sum += static_cast<std::uint32_t>(value);
       }
-      if (g_.k % 2 != 0) to[g_.k] = 0;
+      std::fill(to + g_.k, to + layout_.a_stride, std::int16_t{0});
       row_sums_[r] = sum;
     }
   }

@@ -59,9 +59,33 @@ struct Layout {
 
 constexpr int64_t kMostColumns = 32;
 
+// Rows of a panel's columns, one after the other.
+class PanelRows {
+ public:
+  PanelRows(const GemmInt8Args& g, const TileInt8Set& t, int64_t first, int64_t columns)
+      : g_(g),
+        t_(t),
+        columns_(columns),
+        b_(static_cast<const std::uint8_t*>(g.b) + first * (g.b_transposed ? g.ldb : 1)) {}
+  // Row k, valid until the row of the next multiple of kBlock is asked for.
+  const std::uint8_t* At(int64_t k) {
+    if (!g_.b_transposed) return b_ + k * g_.ldb;
+    if (k % kBlock == 0) t_.transpose(columns_, std::min(kBlock, g_.k - k), b_ + k, g_.ldb, block_, kMostColumns);
+    return block_ + k % kBlock * kMostColumns;
+  }
+
+ private:
+  static constexpr int64_t kBlock = 64;  // a multiple of every group
+  const GemmInt8Args& g_;
+  const TileInt8Set& t_;
+  int64_t columns_;
+  const std::uint8_t* b_;
+  std::uint8_t block_[kBlock * kMostColumns];
+};
+
 void PackPanel(const GemmInt8Args& g, const TileInt8Set& t, int64_t first, std::byte* panel, uint32_t* sums) {
   const int64_t group = t.bytes ? 4 : 2, columns = std::min<int64_t>(t.columns, g.n - first);
-  const auto* b = static_cast<const std::uint8_t*>(g.b) + first;
+  PanelRows b(g, t, first, columns);
   // What becomes 0 in B', for rows beyond K and columns beyond N.
   const auto neutral = static_cast<std::uint8_t>(t.BShift(g.b_signed));
   std::uint8_t edge[4][kMostColumns];
@@ -70,12 +94,13 @@ void PackPanel(const GemmInt8Args& g, const TileInt8Set& t, int64_t first, std::
   for (int64_t k = 0; k < g.k; k += group, panel += t.columns * 4) {
     const std::uint8_t* rows[4];
     for (int64_t r = 0; r < group; ++r) {
-      const bool whole = k + r < g.k && columns == t.columns;
-      if (!whole && k + r < g.k)
-        std::memcpy(edge[r], b + (k + r) * g.ldb, static_cast<std::size_t>(columns));
+      const std::uint8_t* const row = k + r < g.k ? b.At(k + r) : nullptr;
+      const bool whole = row != nullptr && columns == t.columns;
+      if (!whole && row != nullptr)
+        std::memcpy(edge[r], row, static_cast<std::size_t>(columns));
       else if (!whole)
         std::memset(edge[r], neutral, sizeof edge[r]);
-      rows[r] = whole ? b + (k + r) * g.ldb : edge[r];
+      rows[r] = whole ? row : edge[r];
     }
     t.pack_group(rows, g.b_signed, panel, sums);
   }

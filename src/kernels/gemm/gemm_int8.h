@@ -26,8 +26,9 @@ struct GemmInt8Args {
   const void* a_zero = nullptr;  // of A's type: null (0), one value, or [M] if a_zero_per_row
   bool a_zero_per_row = false;
 
-  const void* b = nullptr;  // [K, N], row stride ldb; unused with packed_b
+  const void* b = nullptr;  // [K, N], or [N, K] if b_transposed, row stride ldb; unused with packed_b
   std::int64_t ldb = 0;
+  bool b_transposed = false;
   bool b_signed = false;
   const void* b_zero = nullptr;  // of B's type: null (0), one value, or [N] if b_zero_per_column
   bool b_zero_per_column = false;

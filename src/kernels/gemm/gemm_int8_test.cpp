@@ -20,7 +20,8 @@ struct Case {
   int a_zero = 0, b_zero = 0;  // 0 none, 1 one value, 2 per row or column
   bool packed = false;
   int64_t batch = 1;
-  bool narrow = false;  // all but a few values of A lie close together
+  bool narrow = false;      // all but a few values of A lie close together
+  bool transposed = false;  // B is stored by columns
 };
 
 // Extreme values are frequent: 255 * 127 four times is what saturating instructions get wrong.
@@ -53,11 +54,12 @@ void Check(const Case& c, const TileInt8Set& set, Parallel& parallel) {
   SCOPED_TRACE(std::string(Name(set.isa)) + (set.bytes ? " VNNI " : " ") + std::to_string(c.m) + "x" +
                std::to_string(c.n) + "x" + std::to_string(c.k) + (c.a_signed ? " s8" : " u8") +
                (c.b_signed ? " s8" : " u8") + (c.packed ? " packed" : ""));
-  const int64_t lda = c.k + 3, ldb = c.n + 1, ldc = c.n + 2;
+  const int64_t lda = c.k + 3, ldb = (c.transposed ? c.k : c.n) + 1, ldc = c.n + 2;
+  const int64_t b_size = (c.transposed ? c.n : c.k) * ldb;
   const auto a_count = static_cast<std::size_t>(c.batch * c.m * lda);
   const int middle = (c.a_signed ? 256 : 0) + static_cast<int>(c.k % 5 * 40) - (c.a_signed ? 80 : 0);
   const auto a = c.narrow ? NarrowBytes(a_count, 1, middle) : RandomBytes(a_count, 1);
-  const auto b = RandomBytes(static_cast<std::size_t>(c.batch * c.k * ldb), 2);
+  const auto b = RandomBytes(static_cast<std::size_t>(c.batch * b_size), 2);
   const auto a_zero = RandomBytes(static_cast<std::size_t>(c.m), 3),
              b_zero = RandomBytes(static_cast<std::size_t>(c.n), 4);
   std::vector<std::int32_t> y(static_cast<std::size_t>(c.batch * c.m * ldc), 77);
@@ -66,7 +68,8 @@ void Check(const Case& c, const TileInt8Set& set, Parallel& parallel) {
   g.b = b.data(), g.ldb = ldb, g.b_signed = c.b_signed, g.c = y.data(), g.ldc = ldc, g.tiles = &set;
   if (c.a_zero != 0) g.a_zero = a_zero.data(), g.a_zero_per_row = c.a_zero == 2;
   if (c.b_zero != 0) g.b_zero = b_zero.data(), g.b_zero_per_column = c.b_zero == 2;
-  g.batch = c.batch, g.a_batch_stride = c.m * lda, g.b_batch_stride = c.k * ldb, g.c_batch_stride = c.m * ldc;
+  g.batch = c.batch, g.a_batch_stride = c.m * lda, g.b_batch_stride = b_size, g.c_batch_stride = c.m * ldc;
+  g.b_transposed = c.transposed;
   const std::size_t packed_bytes = GemmInt8PackedBytes(c.k, c.n, &set);
   Scratch packed(packed_bytes * static_cast<std::size_t>(c.batch));
   if (c.packed) {
@@ -85,7 +88,7 @@ void Check(const Case& c, const TileInt8Set& set, Parallel& parallel) {
         int64_t sum = 0;
         for (int64_t p = 0; p < c.k; ++p)
           sum += static_cast<int64_t>(Value(a, (e * c.m + i) * lda + p, c.a_signed) - za) *
-                 (Value(b, (e * c.k + p) * ldb + j, c.b_signed) - zb);
+                 (Value(b, e * b_size + (c.transposed ? j * ldb + p : p * ldb + j), c.b_signed) - zb);
         ASSERT_EQ(y[(e * c.m + i) * ldc + j], static_cast<std::int32_t>(sum)) << "at " << i << ", " << j;
       }
       for (int64_t j = c.n; j < ldc; ++j) ASSERT_EQ(y[(e * c.m + i) * ldc + j], 77);
@@ -150,6 +153,28 @@ TEST(GemmInt8, FewRowsGiveWhatPackedBGives) {
         }
         EXPECT_EQ(results[0], results[1]) << Name(set.isa) << " " << m << " " << flags;
       }
+  });
+}
+
+TEST(GemmInt8, ATransposedBOfFewAndOfManyRows) {
+  ThreeInTurn threads;
+  ForSets([&](const TileInt8Set& set) {
+    for (const int64_t m : {1, 2, 3, 5, 8, 9, 33})
+      for (const int64_t n : {1, 15, 16, 17, 41})
+        for (const int64_t k : {1, 7, 16, 31, 32, 33, 64, 130})
+          for (const bool is_signed : {false, true})
+            Check({.m = m,
+                   .n = n,
+                   .k = k,
+                   .a_signed = !is_signed,
+                   .b_signed = is_signed,
+                   .a_zero = 1,
+                   .b_zero = 2,
+                   .batch = 2,
+                   .transposed = true},
+                  set, threads);
+    Check({.m = 4, .n = 20, .k = 0, .a_zero = 1, .b_zero = 1, .transposed = true}, set, threads);
+    Check({.m = 40, .n = 0, .k = 20, .transposed = true}, set, threads);
   });
 }
 

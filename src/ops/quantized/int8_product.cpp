@@ -7,7 +7,7 @@
 namespace sardonyx::ops {
 
 PackedInt8 PackInt8B(PrepareContext& c, std::size_t input, bool transposed) {
-  PackedInt8 state;
+  PackedInt8 state{.transposed = transposed};
   const Tensor* b = c.Constant(input);
   if (b == nullptr || b->shape().rank() != 2 || b->count() == 0 || !kInt8s.Has(b->dtype())) return state;
   const std::int64_t k = b->shape()[transposed ? 1 : 0], n = b->shape()[transposed ? 0 : 1];
@@ -41,10 +41,11 @@ Int8Product::Int8Product(KernelContext& c, const Int8Inputs& in, const PackedInt
                          bool one_row_rule) {
   const bool is_packed = packed.packed.defined();
   a_ = ViewOperand(a, false);
-  b_ = ViewOperand(is_packed ? Dims(packed.b) : c.Input(in.b).shape, true);
+  b_ = ViewOperand(is_packed ? Dims(packed.b) : c.Input(in.b).shape, true, packed.transposed && !is_packed);
   batch_count_ = MatMulBatch(a_, b_, &batch_);
-  args.m = a_.rows, args.n = b_.cols, args.k = a_.cols;
+  args.m = a_.rows, args.n = b_.outer(true), args.k = a_.cols;
   args.lda = a_.ld, args.ldb = b_.ld, args.ldc = args.n;
+  args.b_transposed = b_.trans;
   args.a_signed = a_signed;
   args.b_signed = is_packed ? packed.is_signed : c.Input(in.b).dtype == DType::kInt8;
   if (is_packed) {

@@ -19,6 +19,7 @@ struct PackedInt8 {
   Tensor packed;
   Shape b;  // [K, N]
   bool is_signed = false;
+  bool transposed = false;  // a B that is not packed is stored as [N, K]
 };
 // B is stored as [N, K] if `transposed`.
 PackedInt8 PackInt8B(PrepareContext& c, std::size_t input, bool transposed = false);

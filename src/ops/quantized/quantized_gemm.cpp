@@ -165,12 +165,9 @@ class QGemm {
     const auto words = static_cast<std::size_t>(sizes_.n);
     const std::size_t scales = layout.Add<float>(words), bias = layout.Add<std::int32_t>(words);
     const std::size_t a = layout.Add(state_.trans_a ? static_cast<std::size_t>(sizes_.m * sizes_.k) : 0);
-    const bool turn_b = state_.trans_b && args_.packed_b == nullptr;
-    const std::size_t b = layout.Add(turn_b ? static_cast<std::size_t>(sizes_.n * sizes_.k) : 0);
     const std::size_t gemm = layout.Add(kernels::GemmInt8ScratchBytes(args_, c_.parallel().ThreadCount()));
     block_ = c_.Scratch(layout.bytes());
     if (state_.trans_a) args_.a = Transposed(c_.Input(0), sizes_.k, sizes_.m, a);
-    if (turn_b) args_.b = Transposed(c_.Input(3), sizes_.n, sizes_.k, b);
     args_.scales = At<float>(scales);
     SetScales(At<float>(scales));
     if (addend_.data == nullptr) return kernels::GemmInt8(args_, c_.parallel(), block_ + gemm);
@@ -203,7 +200,8 @@ class QGemm {
       args_.packed_b = state_.packed.packed.raw();
       args_.b_signed = state_.packed.is_signed;
     } else {
-      args_.b = c_.Input(3).data, args_.ldb = sizes_.n;
+      args_.b_transposed = state_.trans_b;
+      args_.b = c_.Input(3).data, args_.ldb = state_.trans_b ? sizes_.k : sizes_.n;
       args_.b_signed = c_.Input(3).dtype == DType::kInt8;
     }
     if (c_.HasInput(5)) {
