@@ -107,6 +107,9 @@ const std::map<std::string, std::string> kExamples = {
      "g (float[2,4] x, float[2,4] v) => (uint8[2,4] y) <float s = {0.03}, uint8 z = {120}> {"
      "xq = QuantizeLinear(x, s, z) xd = DequantizeLinear(xq, s, z) vq = QuantizeLinear(v, s, z)"
      " vd = DequantizeLinear(vq, s, z) m = Add(xd, vd) y = QuantizeLinear(m, s, z) }"},
+    {"fuse_quantized_transpose",
+     "g (uint8[2,4] x, uint8[3,4] w) => (uint8[2,3] y) <float s = {0.5}, uint8 z = {7}> { t = Transpose(w)"
+     " y = QLinearMatMul(x, s, z, t, s, z, s, z) }"},
     {"fuse_quantized_product",
      "g (float[1,2,3,3] x) => (float[1,1,3,3] y) <float s = {0.03}, uint8 z = {120}, int8[1,2,1,1] w = {1, -2},"
      " float[1] ws = {0.01}, int8[1] wz = {0}> { xq = QuantizeLinear(x, s, z) xd = DequantizeLinear(xq, s, z)"

@@ -178,6 +178,7 @@ CALLS = [
     (OWN, "QLinearConvAdd",
      [u(1, 4, 4, 2), *_Q, i(3, 2, 3, 3), abs(f(3)), I8(0), *_Q, ints32(1, 2, 3), u(1, 4, 4, 3), *_Q, *_Q], 1,
      {"pads": [1, 1, 1, 1]}),
+    (OWN, "QLinearMatMul", [u(2, 4), *_Q, i(3, 4), abs(f(3)), i(3), *_Q], 1, {"transB": 1}),
     (OWN, "SinkAttention", [f(1, 4, 2, 3), f(1, 2, 2, 3), f(1, 2, 2, 3), f(1, 1, 2, 3), f(1, 2, 1, 3), f(1, 2, 1, 3), f(4)],
      3, {"scale": 0.5}),
     (OWN, "SinkAttention", [f(1, 2, 6), f(1, 3, 6), f(1, 3, 6), None, None, None, f(2)], 1,

@@ -247,6 +247,19 @@ def test_attention_with_other_caches(element, tolerance, flat, tmp_path):
     assert [node.op_type for node in own] == ["CachedAttention"]
 
 
+def test_products_of_bytes_by_keys_as_they_lie(tmp_path):
+    model = onnx.parser.parse_model("""<ir_version: 9, opset_import: ["" : 17]>
+        g (uint8[2, 1, 40] a, uint8[2, 30, 40] b, uint8[30, 40] c) => (uint8[2, 1, 30] y, uint8[2, 1, 30] z)
+        <float s = {0.1}, float t = {2.5}, uint8 zero = {60}> {
+        bt = Transpose <perm = [0, 2, 1]> (b) y = QLinearMatMul (a, s, zero, bt, s, zero, t, zero)
+        ct = Transpose (c) z = QLinearMatMul (a, s, zero, ct, s, zero, t, zero) }""")
+    random = np.random.default_rng(5)
+    feeds = {name: random.integers(30, 90, shape).astype(np.uint8)
+             for name, shape in (("a", (2, 1, 40)), ("b", (2, 30, 40)), ("c", (30, 40)))}
+    own = check(saved(model, tmp_path), tmp_path, feeds, 0)
+    assert [node.op_type for node in own] == ["QLinearMatMul"] * 2
+
+
 def test_embeddings_keep_the_output_that_onnx_runtime_wants(tmp_path):
     check(saved(embeddings(), tmp_path), tmp_path)
     nodes = onnx.load(tmp_path / "ORT_ENABLE_EXTENDED.onnx").graph.node

@@ -94,6 +94,15 @@ def qlinear_conv_add():
         [*attributes_of(onnx.defs.get_schema("QLinearConv", 10)), attribute("z_first", INT, 0)])
 
 
+def qlinear_matmul():
+    scale = "tensor(float)"
+    return operator(
+        "QLinearMatMul",
+        [one("a", "A"), one("a_scale", scale), one("a_zero_point", "A"), one("b", "B"), one("b_scale", scale),
+         one("b_zero_point", "B"), one("y_scale", scale), one("y_zero_point", "Y")],
+        [one("y", "Y")], {"A": BYTES, "B": BYTES, "Y": BYTES}, [attribute("transB", INT, 0)])
+
+
 def sink_attention():
     return operator(
         "SinkAttention",
@@ -146,5 +155,5 @@ def schemas():
     # Older files have it in this domain.
     simplified = Elsewhere(of_runtime("", "SimplifiedLayerNormalization"), domain=MICROSOFT)
     own = [conv_reduce_max(), expanded_conv(), fused_elementwise(), fused_matmul(), lookup8(), qlinear_conv_add(),
-           cached_attention(), sink_attention()]
+           cached_attention(), qlinear_matmul(), sink_attention()]
     return [simplified, *own, *channels_last()]

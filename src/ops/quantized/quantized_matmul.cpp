@@ -1,5 +1,5 @@
 // ops/quantized/quantized_matmul.cpp - MatMulInteger and QLinearMatMul: exact 8-bit products, float8 through float; and
-// the rows of com.microsoft's forms (quantized_gemm.cpp).
+// the rows of com.microsoft's forms (quantized_gemm.cpp). ai.sardonyx QLinearMatMul takes a transposed B.
 #include <algorithm>
 
 #include "ops/cost_context.h"
@@ -23,7 +23,7 @@ void InferInteger(InferContext& c) {
 void InferQLinear(InferContext& c) {
   const DType dtype = c.InputDType(7);
   if (!c.HasRank(0) || !c.HasRank(3)) return c.SetOutput(0, dtype);
-  c.SetOutput(0, dtype, MatMulDims(c, c.InputDims(0), c.InputDims(3)));
+  c.SetOutput(0, dtype, MatMulDims(c, c.InputDims(0), c.InputDims(3), {.trans_b = c.Flag("transB")}));
 }
 
 void RunInteger(KernelContext& c) {
@@ -147,7 +147,7 @@ Prepared PrepareInteger(PrepareContext& c) {
 
 Prepared PrepareQLinear(PrepareContext& c) {
   const bool a = kInt8s.Has(c.InputDType(0)), b = kInt8s.Has(c.InputDType(3)), y = kInt8s.Has(c.OutputDType(0));
-  if (a && b && y) return WithState(RunQLinear, PackInt8B(c, 3));
+  if (a && b && y) return WithState(RunQLinear, PackInt8B(c, 3, c.Flag("transB")));
   if (a || b || y) c.Unsupported("float8 together with 8-bit integers");
   return {RunQLinearFloat8, nullptr};
 }
@@ -162,6 +162,13 @@ constexpr OpDef kQuantizedMatMulOps[] = {
     {.name = "QLinearMatMul",
      .since = {10, 21},
      .types = kQuantized,
+     .infer = InferQLinear,
+     .prepare = PrepareQLinear,
+     .cost = CountProduct},
+    {.domain = "ai.sardonyx",
+     .name = "QLinearMatMul",
+     .since = {1},
+     .types = kInt8s,
      .infer = InferQLinear,
      .prepare = PrepareQLinear,
      .cost = CountProduct},

@@ -3,6 +3,7 @@
 #include "optimizer/fusion/epilogue.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "optimizer/rules/rewrite.h"
 
@@ -70,6 +71,17 @@ bool SameShape(const Type& a, const Type& b) {
   for (std::size_t i = 0; i < a.rank(); ++i)
     if (!SameDim(a.dims[i], b.dims[i])) return false;
   return true;
+}
+
+bool SwapsLastAxes(const Graph& graph, const Node& transpose) {
+  const Type& type = graph.value(transpose.inputs[0]).type;
+  if (!type.has_rank || type.rank() < 2) return false;
+  std::vector<std::int64_t> want(type.rank());
+  std::iota(want.begin(), want.end(), 0);
+  std::swap(want[want.size() - 1], want[want.size() - 2]);
+  const AttributeValue* perm = transpose.FindAttribute("perm");
+  if (perm == nullptr) return type.rank() == 2;
+  return std::holds_alternative<std::vector<std::int64_t>>(*perm) && std::get<std::vector<std::int64_t>>(*perm) == want;
 }
 
 }  // namespace sardonyx::optimizer

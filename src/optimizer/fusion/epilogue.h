@@ -1,5 +1,5 @@
-// optimizer/fusion/epilogue.h - finds the sum or activation behind a product or convolution that the node can do
-// itself.
+// optimizer/fusion/epilogue.h - finds the sum or activation behind a product or convolution, or the transposition
+// before it, that the node can do itself.
 #pragma once
 
 #include <optional>
@@ -33,5 +33,8 @@ const Node* OnlyReader(const Graph& graph, ValueId value);
 void Absorb(Graph& graph, NodeId node, NodeId after);
 
 bool SameShape(const Type& a, const Type& b);
+
+// True if a Transpose swaps the last two axes of its input and no others.
+bool SwapsLastAxes(const Graph& graph, const Node& transpose);
 
 }  // namespace sardonyx::optimizer

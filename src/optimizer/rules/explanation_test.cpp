@@ -168,6 +168,10 @@ const std::map<std::string, NearMiss> kNearMisses = {
      {"g (float[2,4] x, float[2,4] v) => (uint8[2,4] y) <float s = {0.03}, uint8 z = {120}> {"
       "xq = QuantizeLinear(x, s, z) xd = DequantizeLinear(xq, s, z) m = Add(xd, v) y = QuantizeLinear(m, s, z) }",
       {"(Add", "QLinearAdd takes 8-bit operands", "'v' is an input of floats"}}},
+    {"fuse_quantized_transpose",
+     {"g (uint8[2,4] x, uint8[3,4,1] w) => (uint8[1,2,3] y) <float s = {0.5}, uint8 z = {7}> {"
+      " t = Transpose <perm = [2, 1, 0]> (w) y = QLinearMatMul(x, s, z, t, s, z, s, z) }",
+      {"(QLinearMatMul", "does not swap the last two axes alone"}}},
     {"fuse_quantized_product",
      {"g (float[1,2,3,3] x) => (float[1,2,3,3] y) <float s = {0.03}, uint8 z = {120},"
       " int8[2,1,1,1] w = {1, -2}, float[2] ws = {0.01, 0.02}> { xq = QuantizeLinear(x, s, z)"

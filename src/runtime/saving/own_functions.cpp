@@ -78,6 +78,7 @@ class Body {
     if (call_.op_type == "FusedMatMul") return Product();
     if (call_.op_type == "FusedGemm") return Gemm();
     if (call_.op_type == "FusedConv") return Conv();
+    if (call_.op_type == "QLinearMatMul") return QuantizedProduct();
     if (call_.op_type == "SinkAttention" || call_.op_type == "CachedAttention") return Attention();
     if (call_.op_type == "Lookup8") {
       return Add("Gather",
@@ -193,6 +194,14 @@ class Body {
     std::iota(perm.begin(), perm.end(), 0);
     std::swap(perm[perm.size() - 2], perm.back());
     return Add("Transpose", {inputs_[input]}, {{"perm", perm}});
+  }
+
+  std::optional<ValueId> QuantizedProduct() {
+    const auto b = Turned(3, Read<std::int64_t>("transB", 0) != 0);
+    if (!b) return std::nullopt;
+    std::vector<ValueId> inputs = inputs_;
+    inputs[3] = *b;
+    return Add("QLinearMatMul", std::move(inputs));
   }
 
   std::optional<ValueId> Product() {
@@ -361,6 +370,7 @@ std::string FormOf(const Graph& graph, const Node& node) {
   }
   if (node.op_type == "FusedMatMul")
     for (const ValueId value : {node.inputs[0], node.inputs[1]}) form += std::to_string(graph.value(value).type.rank());
+  if (node.op_type == "QLinearMatMul") form += std::to_string(graph.value(node.inputs[3]).type.rank());
   if (node.op_type == "SinkAttention" || node.op_type == "CachedAttention")
     for (const std::size_t i : {0, 1, 2}) form += graph.value(node.inputs[i]).type.ToText();
   for (const Attribute& attribute : node.attributes) form += "|" + attribute.name + "=" + TextOf(attribute.value);

@@ -1,7 +1,6 @@
 // optimizer/passes/fuse/fuse_matmul_transpose.cpp - a Transpose of the last two axes and a constant factor before a
 // MatMul, and a constant factor behind it, become attributes of com.microsoft FusedMatMul.
 #include <cmath>
-#include <numeric>
 
 #include "ops/schema/schema.h"
 #include "optimizer/fusion/epilogue.h"
@@ -41,18 +40,6 @@ Node& MakeFused(Graph& graph, NodeId id) {
   node.op_type = "FusedMatMul";
   node.since_version = ops::FindSchema(node.domain, node.op_type)->since_version;
   return node;
-}
-
-// Swaps the last two axes and no others.
-bool SwapsLastAxes(const Graph& graph, const Node& transpose) {
-  const Type& type = graph.value(transpose.inputs[0]).type;
-  if (!type.has_rank || type.rank() < 2) return false;
-  std::vector<std::int64_t> want(type.rank());
-  std::iota(want.begin(), want.end(), 0);
-  std::swap(want[want.size() - 1], want[want.size() - 2]);
-  const AttributeValue* perm = transpose.FindAttribute("perm");
-  if (perm == nullptr) return type.rank() == 2;
-  return std::holds_alternative<std::vector<std::int64_t>>(*perm) && std::get<std::vector<std::int64_t>>(*perm) == want;
 }
 
 // Takes the node that makes operand `i` into the product if it is a transposition that only the product reads.
