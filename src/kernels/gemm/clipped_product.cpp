@@ -14,6 +14,7 @@ namespace {
 using std::int64_t;
 using std::uint32_t;
 
+constexpr int64_t kPanelsAhead = 5;  // that a tile fetches where a panel has no other
 constexpr int64_t kBlockRows = kClippedRows;
 constexpr int64_t kShortestBlock = 12;  // rows of a block, where more blocks would help the threads
 constexpr int64_t kFewestPanels = 4;    // of a unit: a block may be clipped anew for each
@@ -169,13 +170,15 @@ class Loops {
     t.scales = p_.scales != nullptr ? p_.scales + column : nullptr;
     t.bias = p_.float_bias != nullptr ? p_.float_bias + column : nullptr;
     if (p_.plane != 0) t.c_row_stride = kClippedColumns;
-    // The first tiles fetch the next panel, each a part of every group.
-    const int64_t fetchers = !has_next ? 0 : parts >= 8 ? 8 : parts >= 4 ? 4 : parts / 2 * 2;
+    // The first tiles fetch the next panel, each a part of every group; a single one is done long before the memory
+    // answers, and fetches one further ahead.
+    const int64_t fetchers = !has_next ? 0 : parts >= 8 ? 8 : parts >= 4 ? 4 : parts >= 2 ? 2 : 1;
+    const int64_t ahead = std::min(parts == 1 ? kPanelsAhead : 1, panels_ - 1 - panel);
     const auto* own = reinterpret_cast<const char*>(t.b);
     for (int64_t i = 0; i < parts; ++i) {
       const int64_t row = block.rows * i / parts, count = block.rows * (i + 1) / parts - row;
       t.prefetch_step = i < fetchers ? t_.columns * 4 / fetchers : 0;
-      t.prefetch = i < fetchers ? own + panel_bytes_ + i * t.prefetch_step * t.k_groups : own;
+      t.prefetch = i < fetchers ? own + ahead * panel_bytes_ + i * t.prefetch_step * t.k_groups : own;
       RunTile(block, memory, row, count, column, strip, &t);
     }
     if (p_.plane != 0) StoreColumns(block, strip, column, t.columns);

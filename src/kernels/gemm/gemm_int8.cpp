@@ -34,6 +34,26 @@ int ValueAt(const void* p, int64_t i, bool is_signed) {
   return is_signed ? static_cast<const std::int8_t*>(p)[i] : static_cast<const std::uint8_t*>(p)[i];
 }
 
+template <typename Byte>
+bool ColumnZeros(const GemmInt8Args& g, int shift, uint32_t* zeros) {
+  const auto* from = static_cast<const Byte*>(g.b_zero);
+  const int64_t step = g.b_zero_per_column ? 1 : 0;
+  uint32_t any = 0;
+  for (int64_t j = 0; j < g.n; ++j) {
+    zeros[j] = static_cast<uint32_t>(from[step * j] - shift);
+    any |= zeros[j];
+  }
+  return any != 0;
+}
+
+// The zero points of B's columns less `shift`, modulo 2^32; true if any is not 0.
+bool ColumnZeros(const GemmInt8Args& g, int shift, uint32_t* zeros) {
+  if (g.b_zero != nullptr)
+    return g.b_signed ? ColumnZeros<std::int8_t>(g, shift, zeros) : ColumnZeros<std::uint8_t>(g, shift, zeros);
+  std::fill_n(zeros, g.n, static_cast<uint32_t>(-shift));
+  return shift != 0 && g.n > 0;
+}
+
 // A's values can be multiplied where they lie.
 bool IsInPlace(const GemmInt8Args& g, const TileInt8Set& t) {
   return t.AShift(g.a_signed) == 0 && t.bytes && g.k % t.GroupValues() == 0;
@@ -168,13 +188,9 @@ class Product {
   void PrepareColumns() {
     uint32_t *b_zero = At(layout_.b_zero), *terms = At(layout_.column_terms);
     const uint32_t a_zero = ZeroPerRow() ? 0 : AZero(0);
-    any_b_zero_ = false;
-    for (int64_t j = 0; j < g_.n; ++j) {
-      const int zero = g_.b_zero == nullptr ? 0 : ValueAt(g_.b_zero, g_.b_zero_per_column ? j : 0, g_.b_signed);
-      b_zero[j] = static_cast<uint32_t>(zero - t_.BShift(g_.b_signed));
-      any_b_zero_ = any_b_zero_ || b_zero[j] != 0;
+    any_b_zero_ = ColumnZeros(g_, t_.BShift(g_.b_signed), b_zero);
+    for (int64_t j = 0; j < g_.n; ++j)
       terms[j] = (g_.bias != nullptr ? static_cast<uint32_t>(g_.bias[j]) : 0) - a_zero * b_sums_[j];
-    }
     scales_ = g_.scales;
     if (g_.result != Int8Result::kSums && !g_.scale_per_column) {
       float* scales = reinterpret_cast<float*>(scratch_ + layout_.scales);
@@ -316,13 +332,7 @@ void RunClipped(const GemmInt8Args& g, const TileInt8Set& t, std::byte* scratch,
     p.a_zero = a_zero(0);
   }
   auto* b_zero = reinterpret_cast<uint32_t*>(scratch + layout.b_zero);
-  bool any_b_zero = false;
-  for (int64_t j = 0; j < g.n; ++j) {
-    const int zero = g.b_zero == nullptr ? 0 : ValueAt(g.b_zero, g.b_zero_per_column ? j : 0, g.b_signed);
-    b_zero[j] = static_cast<uint32_t>(zero - t.BShift(g.b_signed));
-    any_b_zero = any_b_zero || b_zero[j] != 0;
-  }
-  if (any_b_zero) p.b_zero = b_zero;
+  if (ColumnZeros(g, t.BShift(g.b_signed), b_zero)) p.b_zero = b_zero;
   p.bias = g.bias;
   SetResult(g, &p.common);
   p.c = static_cast<std::byte*>(g.c);

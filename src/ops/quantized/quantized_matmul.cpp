@@ -1,6 +1,7 @@
 // ops/quantized/quantized_matmul.cpp - MatMulInteger and QLinearMatMul: exact 8-bit products, float8 through float; and
 // the rows of com.microsoft's forms (quantized_gemm.cpp). ai.sardonyx QLinearMatMul takes a transposed B.
 #include <algorithm>
+#include <vector>
 
 #include "ops/cost_context.h"
 #include "ops/operands.h"
@@ -58,10 +59,18 @@ void CheckResultScale(KernelContext& c) {
   }
 }
 
+struct QLinearState {
+  PackedInt8 packed;
+  std::vector<float> scales;  // of the columns, if they are constant and there are several
+};
+
 // In float, as ONNX Runtime does: a_scale * b_scale / y_scale.
+float ScaleOf(float a, float b, float y) { return a * b / y; }
+
 void RunQLinear(KernelContext& c) {
+  const auto& state = c.state<QLinearState>();
   const bool one_scale = c.Input(1).count == 1;
-  Int8Product p(c, {0, 2, 3, 5}, c.state<PackedInt8>(), c.Input(0).shape, c.Input(0).dtype == DType::kInt8, one_scale);
+  Int8Product p(c, {0, 2, 3, 5}, state.packed, c.Input(0).shape, c.Input(0).dtype == DType::kInt8, one_scale);
   const OutputRef y = c.Output(0);
   const std::int64_t a_stride = MatrixStride(c, 1, p.args.m, p.a_matrices());
   const std::int64_t b_stride = MatrixStride(c, 4, p.args.n, p.b_matrices());
@@ -84,10 +93,11 @@ void RunQLinear(KernelContext& c) {
   const auto set_scales = [&](std::int64_t b_index) {
     const Scales b{io.In<float>(4) + b_index * b_stride, std::min(c.Input(4).count, p.args.n)};
     const float a_scale = one_scale ? *io.In<float>(1) : 1.0f;
-    for (std::int64_t j = 0; j < p.args.n; ++j) scales[j] = a_scale * b.At(j) / y_scale;
+    for (std::int64_t j = 0; j < p.args.n; ++j) scales[j] = ScaleOf(a_scale, b.data[b.count == 1 ? 0 : j], y_scale);
   };
-  p.args.scales = scales;
-  set_scales(0);
+  const bool is_known = static_cast<std::int64_t>(state.scales.size()) == p.args.n && b_stride == 0;
+  p.args.scales = is_known ? state.scales.data() : scales;
+  if (!is_known) set_scales(0);
   p.Run(c, io.At<std::int64_t>(offsets), io.At(gemm), b_stride == 0,
         [&](kernels::GemmInt8Args& g, std::int64_t a_index, std::int64_t b_index) {
           if (b_stride != 0) set_scales(b_index);
@@ -145,9 +155,20 @@ Prepared PrepareInteger(PrepareContext& c) {
   return WithState(RunInteger, PackInt8B(c, 1));
 }
 
+// Dividing takes as long as much of a product of one row.
+std::vector<float> ConstantScales(PrepareContext& c) {
+  const Tensor *a = c.Constant(1), *b = c.Constant(4), *y = c.Constant(6);
+  for (const Tensor* each : {a, b, y})
+    if (each == nullptr || each->dtype() != DType::kFloat) return {};
+  if (a->count() != 1 || y->count() != 1 || b->count() == 1) return {};
+  std::vector<float> scales(b->data<float>(), b->data<float>() + b->count());
+  for (float& scale : scales) scale = ScaleOf(*a->data<float>(), scale, *y->data<float>());
+  return scales;
+}
+
 Prepared PrepareQLinear(PrepareContext& c) {
   const bool a = kInt8s.Has(c.InputDType(0)), b = kInt8s.Has(c.InputDType(3)), y = kInt8s.Has(c.OutputDType(0));
-  if (a && b && y) return WithState(RunQLinear, PackInt8B(c, 3, c.Flag("transB")));
+  if (a && b && y) return WithState(RunQLinear, QLinearState{PackInt8B(c, 3, c.Flag("transB")), ConstantScales(c)});
   if (a || b || y) c.Unsupported("float8 together with 8-bit integers");
   return {RunQLinearFloat8, nullptr};
 }
