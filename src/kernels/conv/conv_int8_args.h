@@ -16,7 +16,7 @@ struct TileInt8Set;  // kernels/gemm/tile_int8.h
 enum class ConvInt8Way : std::uint8_t {
   kAnyWeights,
   kSmallWeights,  // as bytes where others would need 16 bits: weights within -64..64 that are read as they are
-  kWinograd,      // 3x3 kernels of stride 1, channels last (winograd_int8.h)
+  kWinograd,      // 3x3 kernels of stride 1 (winograd_int8.h)
 };
 
 struct ConvInt8Args {

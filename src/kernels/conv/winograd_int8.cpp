@@ -215,18 +215,36 @@ void RunChannelsLast(const ConvInt8Args& args, const TileInt8Set& tiles, Paralle
   RunBlocks(task, plan, args.shape.batch, parallel, scratch);
 }
 
+bool IsFirst(ImageLayout layout) { return layout == ImageLayout::kChannelsFirst; }
+bool IsLast(const ConvShape& s) { return !IsFirst(s.in_layout) && !IsFirst(s.out_layout); }
+
+// One image, channels last on both sides.
 ConvShape OneImage(const ConvShape& s) {
   ConvShape one = s;
   one.batch = 1;
-  one.out_layout = ImageLayout::kChannelsLast;
+  one.in_layout = one.out_layout = ImageLayout::kChannelsLast;
   return one;
 }
 
 int64_t SizeOf(Int8Result result) { return result == Int8Result::kBytes ? 1 : 4; }
 
-// Of an image of results.
-std::size_t ImageBytes(const ConvInt8Args& args) {
-  return RoundUp64(Product(args.shape.out) * args.shape.out_channels * SizeOf(args.result));
+// Of the copy of an image, and of its results, that have their channels last where x and y have not.
+std::size_t InputBytes(const ConvInt8Args& args) {
+  const ConvShape& s = args.shape;
+  return IsFirst(s.in_layout) ? RoundUp64(Product(s.in) * s.in_channels) : 0;
+}
+std::size_t ResultBytes(const ConvInt8Args& args) {
+  const ConvShape& s = args.shape;
+  return IsFirst(s.out_layout) ? RoundUp64(Product(s.out) * s.out_channels * SizeOf(args.result)) : 0;
+}
+
+// f(first, last) for parts of the pixels.
+template <typename F>
+void ForPixels(int64_t pixels, Parallel& parallel, F f) {
+  parallel.For(CeilDivide(pixels, kTransposedPixels), 1, [&](int64_t begin, int64_t end) {
+    for (int64_t part = begin; part < end; ++part)
+      f(part * kTransposedPixels, std::min((part + 1) * kTransposedPixels, pixels));
+  });
 }
 
 // Pixels [first, last) of [pixels][channels] elements of `size` bytes.
@@ -259,10 +277,9 @@ bool WinogradInt8Pays(const ConvShape& s, const TileInt8Set& tiles) {
   const auto ones = [](const Index3& v) { return v == Index3{1, 1, 1}; };
   const bool is_kind = s.groups == 1 && s.kernel == Index3{1, 3, 3} && ones(s.stride) && ones(s.dilation) &&
                        s.pad_begin[0] == 0 && s.out[0] == 1;
-  const bool is_last = s.in_layout == ImageLayout::kChannelsLast;
   const bool is_whole = s.in_channels % kChannelStep == 0 && s.out_channels % kChannelStep == 0;
   // Exact products of bytes are faster than a quarter as many of words.
-  if (!is_kind || !is_last || !is_whole || (tiles.bytes && tiles.clipped == nullptr)) return false;
+  if (!is_kind || !is_whole || (tiles.bytes && tiles.clipped == nullptr)) return false;
   const int64_t pairs = s.in_channels * s.out_channels;
   if (pairs > kMostPairs &&
       pairs * kPairBytes > kWeightsPerImage * s.out[1] * s.out[2] * (s.in_channels + s.out_channels))
@@ -315,25 +332,34 @@ void PackWinogradInt8(const ConvShape& s, const ConvInt8Weights& weights, std::b
 
 std::size_t WinogradInt8ScratchBytes(const ConvInt8Args& args, int threads, const TileInt8Set& tiles) {
   const ConvShape& s = args.shape;
-  const bool is_first = s.out_layout == ImageLayout::kChannelsFirst;
-  const Plan plan(is_first ? OneImage(s) : s, threads, tiles);
-  return (is_first ? ImageBytes(args) : 0) + plan.shared + static_cast<std::size_t>(threads) * plan.slot;
+  const Plan plan(IsLast(s) ? s : OneImage(s), threads, tiles);
+  return InputBytes(args) + ResultBytes(args) + plan.shared + static_cast<std::size_t>(threads) * plan.slot;
 }
 
 void WinogradInt8(const ConvInt8Args& args, const TileInt8Set& tiles, Parallel& parallel, std::byte* scratch) {
-  if (args.shape.out_layout == ImageLayout::kChannelsLast) return RunChannelsLast(args, tiles, parallel, scratch);
   const ConvShape& s = args.shape;
-  const std::int64_t pixels = Product(s.out), size = SizeOf(args.result);
+  if (IsLast(s)) return RunChannelsLast(args, tiles, parallel, scratch);
+  const int64_t in_pixels = Product(s.in), pixels = Product(s.out), size = SizeOf(args.result);
+  std::byte *const input = scratch, *const result = input + InputBytes(args), *const rest = result + ResultBytes(args);
   ConvInt8Args image = args;
   image.shape = OneImage(s);
-  image.y = scratch;
-  for (std::int64_t n = 0; n < s.batch; ++n) {
-    image.x = static_cast<const std::byte*>(args.x) + n * Product(s.in) * s.in_channels;
-    RunChannelsLast(image, tiles, parallel, scratch + ImageBytes(args));
+  for (int64_t n = 0; n < s.batch; ++n) {
+    image.x = static_cast<const std::byte*>(args.x) + n * in_pixels * s.in_channels;
+    if (args.sum.z != nullptr) image.sum.z = static_cast<const std::byte*>(args.sum.z) + n * pixels * s.out_channels;
     auto* y = static_cast<std::byte*>(args.y) + n * pixels * s.out_channels * size;
-    parallel.For(CeilDivide(pixels, kTransposedPixels), 1, [&](std::int64_t begin, std::int64_t end) {
-      const std::int64_t first = begin * kTransposedPixels, last = std::min(end * kTransposedPixels, pixels);
-      StoreChannelsFirst(tiles, {first, last, pixels, s.out_channels, size}, scratch, y);
+    image.y = IsFirst(s.out_layout) ? result : y;
+    if (IsFirst(s.in_layout)) {
+      const auto* x = static_cast<const std::uint8_t*>(image.x);
+      ForPixels(in_pixels, parallel, [&](int64_t first, int64_t last) {
+        tiles.transpose(s.in_channels, last - first, x + first, in_pixels,
+                        reinterpret_cast<std::uint8_t*>(input) + first * s.in_channels, s.in_channels);
+      });
+      image.x = input;
+    }
+    RunChannelsLast(image, tiles, parallel, rest);
+    if (!IsFirst(s.out_layout)) continue;
+    ForPixels(pixels, parallel, [&](int64_t first, int64_t last) {
+      StoreChannelsFirst(tiles, {first, last, pixels, s.out_channels, size}, result, y);
     });
   }
 }

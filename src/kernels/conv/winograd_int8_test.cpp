@@ -202,21 +202,25 @@ TEST(WinogradInt8, GivesBackTheLargestSums) {
 }
 
 // More pixels than are transposed at a time.
-TEST(WinogradInt8, StoresChannelsFirst) {
+TEST(WinogradInt8, ReadsAndStoresChannelsFirst) {
   ThreeInTurn threads;
   ConvShape s = WinogradShape(Square(32, 64, 19, 21, 1, 2));
-  s.out_layout = kFirst;
   const Problem p = MakeProblem(s, 4);
   const std::vector<float> scales(static_cast<std::size_t>(s.out_channels), 1e-4f);
-  for (const TileInt8Set* set : RunnableTilesInt8())
-    for (const Int8Result result : {Int8Result::kBytes, Int8Result::kSums}) {
-      ConvInt8Args args;
-      args.shape = s, args.result = result, args.scales = scales.data(), args.y_zero = 100, args.tiles = set;
-      const std::size_t size = result == Int8Result::kBytes ? 1 : 4;
-      const Bytes direct = Convolve(args, p, size, threads);
-      args.way = ConvInt8Way::kWinograd;
-      EXPECT_EQ(Convolve(args, p, size, threads), direct) << Name(set->isa) << " " << size;
-    }
+  std::mt19937 engine(5);
+  const Bytes z = Random(s.batch * s.out_channels * Volume(s.out), engine);
+  for (const auto& [in, out] : {std::pair(kLast, kFirst), {kFirst, kLast}, {kFirst, kFirst}})
+    for (const TileInt8Set* set : RunnableTilesInt8())
+      for (const Int8Result result : {Int8Result::kBytes, Int8Result::kSums}) {
+        s.in_layout = in, s.out_layout = out;
+        ConvInt8Args args;
+        args.shape = s, args.result = result, args.scales = scales.data(), args.y_zero = 100, args.tiles = set;
+        const std::size_t size = result == Int8Result::kBytes ? 1 : 4;
+        if (size == 1 && out == kLast) args.sum = {z.data(), 0.7f, 0.45f, 90.0f, false};
+        const Bytes direct = Convolve(args, p, size, threads);
+        args.way = ConvInt8Way::kWinograd;
+        EXPECT_EQ(Convolve(args, p, size, threads), direct) << Name(set->isa) << " " << size;
+      }
 }
 
 TEST(WinogradInt8, PaysWhereImagesAreLargeAndChannelsWhole) {
@@ -231,9 +235,7 @@ TEST(WinogradInt8, PaysWhereImagesAreLargeAndChannelsWhole) {
   strided.stride = {1, 2, 2};
   EXPECT_FALSE(pays(strided));
   ConvShape first = WinogradShape(Square(64, 64, 56, 56));
-  first.in_layout = kFirst;
-  EXPECT_FALSE(WinogradInt8Pays(first, words));
-  first.in_layout = kLast, first.out_layout = kFirst;
+  first.in_layout = first.out_layout = kFirst;
   EXPECT_TRUE(WinogradInt8Pays(first, words));
   ConvShape unknown = WinogradShape(Square(64, 64, 56, 56));
   unknown.out = {1, 0, 0};
