@@ -6,6 +6,7 @@
 #include <limits>
 #include <vector>
 
+#include "base/sort_by_upper_half.h"
 #include "kernels/region/overlap.h"
 #include "ops/infer_context.h"
 #include "ops/integers.h"
@@ -158,7 +159,7 @@ std::uint64_t RankOf(float score, std::int64_t index) {
   return std::uint64_t{bits} << 32 | static_cast<std::uint64_t>(index);
 }
 
-// Candidates, the best first. They are sorted in parts as they are asked for: often few of many are.
+// Candidates, the best first. They are sorted in parts as they are asked for, where few of many are.
 class Ranking {
  public:
   void Reset(const float* scores, std::int64_t n, const Limits& limits) {
@@ -166,6 +167,7 @@ class Ranking {
     for (std::int64_t i = 0; i < n; ++i)
       if (scores[i] > limits.score) ranks_.push_back(RankOf(scores[i], i));
     sorted_ = 0;
+    if (limits.most > n / kFewOfMany) SortAll();
     part_ = static_cast<std::size_t>(std::min<std::int64_t>(limits.most, n)) + 32;
   }
   std::size_t size() const { return ranks_.size(); }
@@ -176,6 +178,13 @@ class Ranking {
   }
 
  private:
+  static constexpr std::int64_t kFewOfMany = 8;
+
+  void SortAll() {
+    other_.resize(ranks_.size());
+    SortByUpperHalf(ranks_.data(), other_.data(), ranks_.size());
+    sorted_ = ranks_.size();
+  }
   void SortNext() {
     const auto begin = ranks_.begin() + static_cast<std::ptrdiff_t>(sorted_);
     const std::size_t count = std::min(part_, ranks_.size() - sorted_);
@@ -186,7 +195,7 @@ class Ranking {
     part_ *= 4;
   }
 
-  std::vector<std::uint64_t> ranks_;
+  std::vector<std::uint64_t> ranks_, other_;
   std::size_t sorted_ = 0, part_ = 0;
 };
 

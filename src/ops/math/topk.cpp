@@ -4,6 +4,7 @@
 #include <bit>
 #include <type_traits>
 
+#include "base/sort_by_upper_half.h"
 #include "ops/cost_context.h"
 #include "ops/infer_context.h"
 #include "ops/operands.h"
@@ -14,7 +15,8 @@
 namespace sardonyx::ops {
 namespace {
 
-constexpr std::int64_t kFew = 16;  // elements that are ranked by counting
+constexpr std::int64_t kFew = 16;    // elements that are ranked by counting
+constexpr std::int64_t kMany = 128;  // from here on digits are sorted sooner than numbers are compared
 
 struct TopKState {
   std::int64_t axis = -1;
@@ -89,9 +91,9 @@ void SelectOfFew(Key* keys, std::int64_t n, std::int64_t k) {
   std::copy_n(ordered, k, keys);
 }
 
-// The k best of n keys, best first unless all are wanted unsorted, into keys[0, k).
+// The k best of n keys, best first unless all are wanted unsorted, into keys[0, k). other: room for n keys.
 template <typename Key>
-void Select(Key* keys, std::int64_t n, std::int64_t k, bool sorted) {
+void Select(Key* keys, Key* other, std::int64_t n, std::int64_t k, bool sorted) {
   if (!sorted && k == n) return;
   if (n <= kFew) return SelectOfFew(keys, n, k);
   if (k * 8 < n) {  // few of many: a heap of the best with the worst on top
@@ -105,6 +107,9 @@ void Select(Key* keys, std::int64_t n, std::int64_t k, bool sorted) {
     std::sort_heap(keys, keys + k);
     return;
   }
+  if constexpr (std::is_same_v<Key, PackedKey>) {
+    if (n >= kMany) return SortByUpperHalf(keys, other, static_cast<std::size_t>(n));
+  }
   if (k < n) std::nth_element(keys, keys + k, keys + n);
   std::sort(keys, keys + k);
 }
@@ -115,7 +120,7 @@ struct TopKJob {
   std::int64_t blocks() const { return (inner + columns - 1) / columns; }
 };
 
-// Block `i` of columns; keys: room for n of each column.
+// Block `i` of columns; keys: room for n of each column, and for n more.
 template <typename Key, typename T>
 void SelectBlock(const TopKJob& job, std::int64_t i, const T* x, Key* keys, T* y, std::int64_t* indices) {
   const std::int64_t first = i % job.blocks() * job.columns, columns = std::min(job.columns, job.inner - first);
@@ -123,7 +128,7 @@ void SelectBlock(const TopKJob& job, std::int64_t i, const T* x, Key* keys, T* y
   for (std::int64_t row = 0; row < job.n; ++row)
     for (std::int64_t j = 0; j < columns; ++j)
       keys[j * job.n + row] = KeyOf<Key>(from[row * job.inner + j], row, job.largest);
-  for (std::int64_t j = 0; j < columns; ++j) Select(keys + j * job.n, job.n, job.k, job.sorted);
+  for (std::int64_t j = 0; j < columns; ++j) Select(keys + j * job.n, keys + columns * job.n, job.n, job.k, job.sorted);
   const std::int64_t to = i / job.blocks() * job.k * job.inner + first;
   for (std::int64_t row = 0; row < job.k; ++row) {
     for (std::int64_t j = 0; j < columns; ++j) {
@@ -142,14 +147,14 @@ void RunJob(KernelContext& c, TopKJob job, std::int64_t* indices) {
   // Every piece of work has room for the keys of one block.
   const std::int64_t pieces = std::min<std::int64_t>(units, 4 * std::int64_t{c.parallel().ThreadCount()});
   Operands io(c, kDTypeOf<T>, 2, 2);
-  const std::size_t room = io.Add<Key>(static_cast<std::size_t>(
-      CheckedMul(CheckedMul(pieces, job.columns, "the size of scratch memory"), job.n, "the size of scratch memory")));
+  const std::size_t room = io.Add<Key>(static_cast<std::size_t>(CheckedMul(
+      CheckedMul(pieces, job.columns + 1, "the size of scratch memory"), job.n, "the size of scratch memory")));
   const Operands::Computing computing(io);
   const T* from = io.In<T>(0);
   T* to = io.Out<T>(0);
   c.parallel().For(pieces, 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t piece = begin; piece < end; ++piece) {
-      Key* keys = io.At<Key>(room) + piece * job.columns * job.n;
+      Key* keys = io.At<Key>(room) + piece * (job.columns + 1) * job.n;
       for (std::int64_t i = units * piece / pieces; i < units * (piece + 1) / pieces; ++i)
         SelectBlock(job, i, from, keys, to, indices);
     }
