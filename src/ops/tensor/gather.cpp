@@ -85,6 +85,11 @@ void GatherRows(KernelContext& c, const OutputRef& y, std::size_t axis, const In
   const Storage to = StorageAt<Storage>(y.data);
   if (run == 0) return;
   ForRows<Storage>(c.parallel(), y.count / run, run, [&](std::int64_t begin, std::int64_t end) {
+    if (run == 1 && count == 1) {  // a column of a matrix
+      const std::int64_t index = CheckedIndex(indices[0], size);
+      for (std::int64_t row = begin; row < end; ++row) to.Set(row, from.Get(row * size + index));
+      return;
+    }
     std::int64_t outer = begin / count, i = begin % count;
     for (std::int64_t row = begin; row < end; ++row) {
       Pick(to, row * run, from, (outer * size + CheckedIndex(indices[i], size)) * run, run);
@@ -255,14 +260,16 @@ void GatherNdRows(KernelContext& c, const OutputRef& y, std::size_t batch, const
   const typename Storage::Source from = StorageAt<Storage>(x.data);
   const Storage to = StorageAt<Storage>(y.data);
   ForRows<Storage>(c.parallel(), rows, run, [&](std::int64_t begin, std::int64_t end) {
+    std::int64_t first = begin / rows_of_batch * block, next = (begin / rows_of_batch + 1) * rows_of_batch;
     for (std::int64_t row = begin; row < end; ++row) {
+      if (row == next) first += block, next += rows_of_batch;
       std::int64_t offset = 0;
       for (std::size_t d = 0; d < width; ++d) {
         const std::int64_t size = x.shape[batch + d];
         offset = offset * size +
                  CheckedIndex(indices[row * static_cast<std::int64_t>(width) + static_cast<std::int64_t>(d)], size);
       }
-      Pick(to, row * run, from, row / rows_of_batch * block + offset * run, run);
+      Pick(to, row * run, from, first + offset * run, run);
     }
   });
 }

@@ -94,6 +94,15 @@ TEST(GatherOp, PicksRowsAndChecksIndices) {
             std::string::npos);
 }
 
+TEST(GatherOp, PicksAColumn) {
+  const auto column = [](std::int64_t index) {
+    return OpCall{"Gather", 13, {kTable, Tensor::Scalar<std::int64_t>(index)}, {{"axis", std::int64_t{1}}}};
+  };
+  EXPECT_EQ(Elements<std::int64_t>(EvaluateOp(column(-1))[0]), (Longs{2, 5}));
+  EXPECT_EQ(Elements<std::int64_t>(EvaluateOp(column(1))[0]), (Longs{1, 4}));
+  EXPECT_NE(ErrorOfOp(column(3)).find("expected indices in [-3, 2] along the axis, found 3"), std::string::npos);
+}
+
 TEST(GatherOp, MovesPackedElements) {
   Tensor x(DType::kUInt4, Shape{2, 3});  // 1 2 3 / 4 5 6
   const std::uint8_t bytes[] = {0x21, 0x43, 0x65};
@@ -130,6 +139,11 @@ TEST(GatherNdOp, PicksSlicesWithBatches) {
                                                {kTable, Tensor::Of<std::int64_t>({2, 1}, Shape{2, 1})},
                                                {{"batch_dims", std::int64_t{1}}}})[0]),
             (Longs{2, 4}));
+  EXPECT_EQ(Elements<std::int64_t>(EvaluateOp({"GatherND",
+                                               13,
+                                               {kTable, Tensor::Of<std::int64_t>({2, 0, 1, 1}, Shape{2, 2, 1})},
+                                               {{"batch_dims", std::int64_t{1}}}})[0]),
+            (Longs{2, 0, 4, 4}));
   EXPECT_NE(ErrorOfOp({"GatherND", 13, {kTable, Tensor::Of<std::int64_t>({0, 0, 0}, Shape{1, 3})}}).find("at most 2"),
             std::string::npos);
 }

@@ -36,36 +36,52 @@ void InferNonZero(InferContext& c) {
   c.SetOutput(0, DType::kInt64, {c.HasRank(0) ? Dim(static_cast<std::int64_t>(c.Rank(0))) : Dim(), Dim()});
 }
 
-// Calls f(i) for each element that is not zero (not "" for strings), in order.
+// Calls f(is_set), where is_set(i) says whether element i is not zero (not "" for strings).
 template <typename F>
-void ForNonZero(const TensorRef& x, F&& f) {
+void VisitNonZero(const TensorRef& x, F&& f) {
   const bool typed = VisitDType<float, double, Half, BFloat16, std::string>(x.dtype, [&]<typename T>() {
     const T* data = x.As<T>();
-    for (std::int64_t i = 0; i < x.count; ++i)
-      if (!(data[i] == T())) f(i);
+    f([data](std::int64_t i) { return !(data[i] == T()); });
   });
   if (typed) return;
   VisitStorage(x.dtype, [&]<typename S>() {
     const typename S::Source data = StorageAt<S>(x.data);
-    for (std::int64_t i = 0; i < x.count; ++i)
-      if (!(data.Get(i) == typename S::Element{})) f(i);
+    f([data](std::int64_t i) { return !(data.Get(i) == typename S::Element{}); });
   });
+}
+
+// Where which elements are zero is random, a branch would often be wrong.
+template <typename IsSet>
+void PlacesOf(const IsSet& is_set, std::int64_t found, std::int64_t* y) {
+  std::int64_t at = 0;
+  for (std::int64_t i = 0; at < found; ++i) {
+    y[at] = i;
+    at += is_set(i) ? 1 : 0;
+  }
+}
+
+template <typename IsSet>
+void IndicesOf(Dims shape, std::int64_t count, const IsSet& is_set, std::int64_t found, std::int64_t* y) {
+  std::int64_t at = 0;
+  for (std::int64_t i = 0; i < count; ++i) {
+    if (!is_set(i)) continue;
+    std::int64_t rest = i;
+    for (std::size_t d = shape.size(); d-- > 0;) {
+      y[static_cast<std::int64_t>(d) * found + at] = rest % shape[d];
+      rest /= shape[d];
+    }
+    ++at;
+  }
 }
 
 void RunNonZero(KernelContext& c) {
   const TensorRef& x = c.Input(0);
-  std::int64_t found = 0;
-  ForNonZero(x, [&](std::int64_t) { ++found; });
-  const std::size_t rank = x.rank();
-  const std::int64_t shape[] = {static_cast<std::int64_t>(rank), found};
-  std::int64_t* y = c.Output(0, shape).As<std::int64_t>();
-  std::int64_t at = 0;
-  ForNonZero(x, [&](std::int64_t i) {
-    for (std::size_t d = rank; d-- > 0;) {
-      y[static_cast<std::int64_t>(d) * found + at] = i % x.shape[d];
-      i /= x.shape[d];
-    }
-    ++at;
+  VisitNonZero(x, [&](const auto& is_set) {
+    std::int64_t found = 0;
+    for (std::int64_t i = 0; i < x.count; ++i) found += is_set(i) ? 1 : 0;
+    const std::int64_t shape[] = {static_cast<std::int64_t>(x.rank()), found};
+    auto* y = c.Output(0, shape).As<std::int64_t>();
+    x.rank() == 1 ? PlacesOf(is_set, found, y) : IndicesOf(x.shape, x.count, is_set, found, y);
   });
 }
 

@@ -23,7 +23,10 @@ TEST(SelectOps, NonZeroAndCompress) {
     EXPECT_EQ(EvaluateOp({"NonZero", version, {Tensor::Scalar(-0.0f)}})[0].tensor().shape(), (Shape{0, 0}));
     EXPECT_EQ(EvaluateOp({"NonZero", version, {Tensor::Scalar(2.0f)}})[0].tensor().shape(), (Shape{0, 1}));
   }
+  EXPECT_EQ(Elements<std::int64_t>(EvaluateOp({"NonZero", 13, {Floats({0, -0.0f, NAN, 1, 0})}})[0]), (Longs{2, 3}));
   const Tensor keep = Tensor::Of<bool>({false, true}, Shape{2});
+  EXPECT_EQ(Elements<std::int64_t>(EvaluateOp({"NonZero", 13, {keep}})[0]), (Longs{1}));
+  EXPECT_TRUE(Elements<std::int64_t>(EvaluateOp({"NonZero", 13, {Tensor(DType::kBool, Shape{0})}})[0]).empty());
   EXPECT_EQ(Elements<std::int64_t>(EvaluateOp({"Compress", 11, {kTable, keep}, {{"axis", std::int64_t{1}}}})[0]),
             (Longs{1, 4}));
   EXPECT_EQ(Elements<std::int64_t>(EvaluateOp({"Compress", 11, {kTable, keep}})[0]), (Longs{1}));
