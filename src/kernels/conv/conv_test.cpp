@@ -292,6 +292,10 @@ TEST(ConvF32, ABorderInBandsKeepsTheBits) {
       {"tiles of two rows", 3, 60, 5, 1, {1, 293, 6}, {1, 3, 3}, {1, 2, 2}, {1, 1, 1}, {0, 1, 1}, {0, 1, 1}},
       {"dilated", 1, 16, 20, 1, {1, 60, 40}, {1, 3, 3}, {1, 1, 1}, {1, 2, 3}, {0, 2, 3}, {0, 2, 3}},
       {"a band of padding alone", 1, 8, 16, 1, {1, 20, 40}, {1, 3, 3}, {1, 1, 1}, {1, 1, 1}, {0, 30, 5}, {0, 30, 5}},
+      {"a row", 1, 40, 33, 1, {1, 1, 3000}, {1, 1, 3}, {1, 1, 2}, {1, 1, 1}, {0, 0, 1}, {0, 0, 1}},
+      {"a dilated row", 2, 24, 20, 1, {1, 1, 1999}, {1, 1, 7}, {1, 1, 1}, {1, 1, 5}, {0, 0, 15}, {0, 0, 15}},
+      {"a row with groups", 1, 48, 48, 2, {1, 1, 1801}, {1, 1, 5}, {1, 1, 1}, {1, 1, 1}, {0, 0, 0}, {0, 0, 4}},
+      {"a row in much padding", 1, 20, 9, 1, {1, 1, 30}, {1, 1, 5}, {1, 1, 3}, {1, 1, 1}, {0, 0, 2999}, {0, 0, 1700}},
       {"whole images", 16, 12, 40, 1, {1, 9, 11}, {1, 3, 3}, {1, 2, 2}, {1, 1, 1}, {0, 1, 1}, {0, 1, 1}},
   };
   Serial serial;
@@ -332,6 +336,10 @@ TEST(ConvF32, ABorderInBandsTakesLittleMemory) {
     s.in_layout = s.out_layout = kLast;
     EXPECT_LE(ConvF32ScratchBytes(s, 2, set), std::size_t{300} << 10);
     EXPECT_GE(ConvF32ScratchBytes(s, 1000, set), std::size_t{225 * 225 * 32 * sizeof(float)});
+    s = Shape({"", 1, 64, 64, 1, {1, 1, 9000}, {1, 1, 7}, {1, 1, 1}, {1, 1, 3}, {0, 0, 9}, {0, 0, 9}}, false);
+    s.in_layout = s.out_layout = kLast;
+    EXPECT_LE(ConvF32ScratchBytes(s, 2, set), std::size_t{300} << 10);
+    EXPECT_GE(ConvF32ScratchBytes(s, 1000, set), std::size_t{9000 * 64 * sizeof(float)});
   }
 }
 

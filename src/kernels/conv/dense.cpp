@@ -35,6 +35,8 @@ ConvShape MergedGroups(const ConvShape& s, const TileF32Set& tiles) {
   return merged;
 }
 
+constexpr int64_t kLongLine = 16;  // positions for each that a kernel reaches
+
 // How the dense way reads its input.
 struct DenseInput {
   explicit DenseInput(const ConvShape& s) {
@@ -45,12 +47,14 @@ struct DenseInput {
     halo.channels = s.in_channels;
     // Positions 4 KB apart would fall into one set of the first cache level: kernels then read from padded pixels.
     const auto alias = [&](int64_t pixel) { return pixel * s.stride[2] % 1024 == 0 && s.out[2] >= 8; };
+    const int64_t reach = halo.size[2] - (s.out[2] - 1) * s.stride[2];
     in_place = !alias(s.InPixel()) && !IsFirst(s.in_layout) && s.pad_begin == Index3{0, 0, 0} &&
                halo.size[0] <= s.in[0] && halo.size[1] <= s.in[1] && halo.size[2] <= s.in[2];
     if (in_place) halo.size = s.in;
     halo.pixel = in_place ? s.InPixel() : s.in_channels + (alias(s.in_channels) ? 16 : 0);
     // The taps of a kernel row are consecutive pixels: one long sum.
     merged = s.groups == 1 && s.dilation[2] == 1 && halo.pixel == s.in_channels;
+    line = s.out[0] * s.out[1] * s.kernel[0] * s.kernel[1] == 1 && (merged || kLongLine * reach <= s.out[2]);
     taps = s.kernel[0] * s.kernel[1] * (merged ? 1 : s.kernel[2]);
     k = s.in_channels / s.groups * (merged ? s.kernel[2] : 1);
   }
@@ -67,6 +71,7 @@ struct DenseInput {
   HaloedImage halo;
   bool in_place;
   bool merged;
+  bool line;  // one row, as of audio, of whose taps too few read only padding to look for them
   int64_t taps, k;
 };
 
@@ -117,6 +122,7 @@ ImplicitGemm PlanGemm(const ConvF32Args& args, const ConvShape& s, const TileF32
   g.taps = input.taps;
   g.grid = {{s.kernel[0], s.kernel[1], input.merged ? 1 : s.kernel[2]}, s.in, s.pad_begin, s.stride, s.dilation};
   if (input.merged) g.grid.in[2] = INT64_MAX, g.grid.lead[2] = 0;  // a tap is a row of them: always there
+  if (input.line) g.grid.kernel = {0, 0, 0};
   g.k = input.k;
   g.groups = s.groups;
   g.group_in = s.in_channels / s.groups;
@@ -133,22 +139,24 @@ ImplicitGemm PlanGemm(const ConvF32Args& args, const ConvShape& s, const TileF32
   return g;
 }
 
-// Rows of output whose input with its border each thread makes and multiplies at once: a whole image would leave the
-// second cache level in between.
+// Rows of output, or positions of a single row, whose input with its border each thread makes and multiplies at once: a
+// whole image would leave the second cache level in between.
 class Bands {
  public:
   Bands(const ConvShape& s, const DenseInput& input, const TileF32Set& tiles, int64_t threads)
-      : halo_(input.halo), out_rows_(s.out[1]), step_(s.stride[1]) {
-    const int64_t row_floats = halo_.size[2] * halo_.pixel, reach = InputRows(1);
+      : halo_(input.halo), dim_(input.line ? 2 : 1), out_rows_(s.out[dim_]), step_(s.stride[dim_]) {
+    const int64_t row_floats = halo_.Pitch()[dim_], reach = InputRows(1), width = dim_ == 1 ? s.out[2] : 1;
     if (input.in_place || s.out[0] * s.kernel[0] != 1 || Product(s.out) == 0 || row_floats == 0) return;
     // Fewer rows would read most of the input twice, and the next panel of weights would not arrive in time.
-    const int64_t least = std::max(CeilDivide(reach, step_) - 1, CeilDivide(kBandTiles * tiles.rows, s.out[2]));
+    const int64_t least = std::max(CeilDivide(reach, step_) - 1, CeilDivide(kBandTiles * tiles.rows, width));
     const int64_t in_cache = (kBandFloats / row_floats - reach) / step_ + 1;
     const int64_t share = CeilDivide(s.batch * out_rows_, kUnitsPerThread * threads);
     const int64_t most = std::max(std::min(in_cache, share), least);
-    const int64_t rows = std::max(CeilDivide(out_rows_, CeilDivide(out_rows_, most)), least);
+    int64_t bands = CeilDivide(out_rows_, most);
+    if (input.line && bands > threads) bands -= bands % threads;  // often few: as many for each thread
+    const int64_t rows = std::max(CeilDivide(out_rows_, bands), least);
     // Tiles of two rows begin at even ones, with bands or without: the bits are the same.
-    rows_ = std::min(CeilDivide(rows, 2) * 2, out_rows_);
+    rows_ = std::min(input.line ? rows : CeilDivide(rows, 2) * 2, out_rows_);
     count_ = CeilDivide(out_rows_, rows_);
     fits_ = InputRows(rows_) * row_floats <= MostFloats() && s.batch * count_ >= kLeastUnitsPerThread * threads;
   }
@@ -157,13 +165,18 @@ class Bands {
   int64_t count() const { return count_; }  // of an image
   std::size_t Bytes() const { return FloatBytes(HaloOf(0).Floats()); }
 
-  int64_t FirstRow(int64_t band) const { return band * rows_; }
-  int64_t Rows(int64_t band) const { return std::min(rows_, out_rows_ - FirstRow(band)); }
   HaloedImage HaloOf(int64_t band) const {
     HaloedImage halo = halo_;
-    halo.size[1] = InputRows(Rows(band));
-    halo.lead[1] -= FirstRow(band) * step_;
+    halo.size[dim_] = InputRows(Rows(band));
+    halo.lead[dim_] -= FirstRow(band) * step_;
     return halo;
+  }
+  // Leaves of a whole image what a band computes of it.
+  void Cut(int64_t band, ImplicitGemm* g) const {
+    g->x_image_floats = HaloOf(band).Floats();
+    g->count[dim_] = Rows(band);
+    g->y_start = FirstRow(band) * g->y_step[dim_];
+    g->grid.lead[dim_] -= FirstRow(band) * step_;
   }
 
  private:
@@ -171,9 +184,12 @@ class Bands {
   static constexpr int64_t kBandTiles = 8;  // of a panel, at least
   static constexpr int64_t kLeastUnitsPerThread = 4;
   static int64_t MostFloats() { return static_cast<int64_t>(Cpu().l2_bytes / 8 * 5 / sizeof(float)); }
-  int64_t InputRows(int64_t rows) const { return halo_.size[1] - (out_rows_ - rows) * step_; }
+  int64_t InputRows(int64_t rows) const { return halo_.size[dim_] - (out_rows_ - rows) * step_; }
+  int64_t FirstRow(int64_t band) const { return band * rows_; }
+  int64_t Rows(int64_t band) const { return std::min(rows_, out_rows_ - FirstRow(band)); }
 
   HaloedImage halo_;
+  std::size_t dim_;  // of the rows; 2: they are the positions of a single one
   int64_t out_rows_, step_;
   int64_t rows_ = 0, count_ = 0;
   bool fits_ = false;
@@ -195,15 +211,11 @@ void RunBands(const ImplicitGemm& whole, const Bands& bands, const ConvF32Args& 
     float* input = reinterpret_cast<float*>(scratch + static_cast<std::size_t>(slot) * bands.Bytes());
     Serial serial;
     for (int64_t unit = begin; unit < end; ++unit) {
-      const int64_t image = unit / bands.count(), band = unit % bands.count(), first = bands.FirstRow(band);
-      const HaloedImage halo = bands.HaloOf(band);
+      const int64_t image = unit / bands.count(), band = unit % bands.count();
       const SourceImage source = {args.x + image * whole.x_image_stride, s.in, s.in_layout, s.InPixel()};
-      FillHalo(*whole.tiles, halo, source, input, serial);
+      FillHalo(*whole.tiles, bands.HaloOf(band), source, input, serial);
       ImplicitGemm g = OfImage(whole, input, image);
-      g.x_image_floats = halo.Floats();
-      g.count[1] = bands.Rows(band);
-      g.y_start = first * s.out[2];
-      g.grid.lead[1] -= first * s.stride[1];
+      bands.Cut(band, &g);
       RunImplicitGemm(g, serial);
     }
   });

@@ -389,7 +389,8 @@ void FillHalo(const TileF32Set& tiles, const HaloedImage& halo, const SourceImag
   const float* x = image.data;
   const int64_t from_pixel = image.pixel != 0 ? image.pixel : halo.channels;
   const int64_t channels = halo.channels, row_floats = halo.size[2] * halo.pixel, rows = halo.size[0] * halo.size[1];
-  const int64_t width = std::clamp<int64_t>(halo.size[2] - halo.lead[2], 0, in[2]);
+  const int64_t lead = std::max<int64_t>(0, halo.lead[2]), skipped = std::max<int64_t>(0, -halo.lead[2]);
+  const int64_t width = std::clamp<int64_t>(halo.size[2] - lead, 0, std::max<int64_t>(0, in[2] - skipped));
   const auto fill_row = [&](int64_t row) {
     float* out = dst + row * row_floats;
     const int64_t d = row / halo.size[1] - halo.lead[0], h = row % halo.size[1] - halo.lead[1];
@@ -397,10 +398,10 @@ void FillHalo(const TileF32Set& tiles, const HaloedImage& halo, const SourceImag
       std::fill_n(out, row_floats, 0.0f);
       return;
     }
-    float* middle = out + halo.lead[2] * halo.pixel;
+    float* middle = out + lead * halo.pixel;
     std::fill(out, middle, 0.0f);
     std::fill(middle + width * halo.pixel, out + row_floats, 0.0f);
-    const int64_t first = (d * in[1] + h) * in[2];
+    const int64_t first = (d * in[1] + h) * in[2] + skipped;
     if (image.layout == ImageLayout::kChannelsFirst) {
       tiles.transpose(channels, width, x + first, Product(in), middle, halo.pixel);
     } else if (halo.pixel == channels && from_pixel == channels) {

@@ -17,7 +17,8 @@ using Index3 = std::array<std::int64_t, 3>;  // (depth, height, width)
 inline std::int64_t Product(const Index3& v) { return v[0] * v[1] * v[2]; }
 inline std::int64_t CeilDivide(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
-// A channels-last image [size][pixel], pixel >= channels floats, with a border of zeros: the original begins at `lead`.
+// A channels-last image [size][pixel], pixel >= channels floats, with a border of zeros: the original begins at `lead`,
+// before this part of it if that is negative.
 struct HaloedImage {
   Index3 size;
   Index3 lead;
