@@ -78,8 +78,10 @@ class WithCache(torch.nn.Module):
         return found.logits, *(part for pair in found.past_key_values.to_legacy_cache() for part in pair)
 
 
-def export_by_torch(name, attention, path, dynamo, opset):
+def export_by_torch(name, attention, path, dynamo, opset, half):
     model = decoder(name, attention)
+    if half:
+        model = model.half()
     config = model.config
     heads = getattr(config, "num_key_value_heads", None) or config.num_attention_heads
     size = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
@@ -87,7 +89,7 @@ def export_by_torch(name, attention, path, dynamo, opset):
     batch, new, past = 2, 3, 5
     example = (torch.randint(3, WORDS, (batch, new)), torch.ones(batch, past + new, dtype=torch.int64),
                torch.arange(past, past + new)[None].repeat(batch, 1),
-               [torch.randn(batch, heads, past, size) for _ in parts])
+               [torch.randn(batch, heads, past, size, dtype=model.dtype) for _ in parts])
     rows = {"input_ids": {0: "batch", 1: "sequence"}, "attention_mask": {0: "batch", 1: "total"},
             "position_ids": {0: "batch", 1: "sequence"}}
     cache = {0: "batch", 2: "past"}
@@ -181,14 +183,15 @@ def export(name, exporter, place):
     elif exporter == "builder":
         export_by_builder(name, path)
     elif exporter.startswith("torchscript"):
-        export_by_torch(name, attention, path, False, 17)
+        export_by_torch(name, attention, path, False, 17, exporter.endswith("half"))
     else:
-        export_by_torch(name, attention, path, True, 23 if exporter == "dynamo_23" else 18)
+        export_by_torch(name, attention, path, True, 23 if exporter == "dynamo_23" else 18, exporter.endswith("half"))
 
 
+IN_HALF = ("llama", "gemma3", "gpt2")
 EXPORTERS = {"optimum": [*CONFIGS, *WITH_ENCODERS], "optimum_eager": CONFIGS, "dynamo": [*CONFIGS, "mamba"],
              "dynamo_23": CONFIGS, "dynamo_eager": CONFIGS, "torchscript": [*CONFIGS, "mamba"],
-             "torchscript_eager": CONFIGS, "builder": FOR_BUILDER}
+             "torchscript_eager": CONFIGS, "builder": FOR_BUILDER, "dynamo_half": IN_HALF, "torchscript_half": IN_HALF}
 
 
 def main(place, names="", exporters=""):
