@@ -28,7 +28,7 @@ constexpr int64_t kLargestInput = 255;               // less its zero point
 // ResNet-50 of bytes is created and take 24 MB, for 4 % of its runs' time: more than these pairs are for images that
 // are large beside their weights.
 constexpr int64_t kMostPairs = int64_t{128} * 128, kPairBytes = 72;
-constexpr int64_t kWeightsPerImage = 4;     // bytes of weights for one of input and output, at most
+constexpr int64_t kWeightsPerImage = 10;    // bytes of weights for one of input and output, at most
 constexpr int64_t kTransposedPixels = 256;  // at a time, where channels come first
 
 constexpr Variant<WinogradInt8InFn> kIn[] = {SDX_VARIANTS(WinogradInt8In)};
