@@ -26,8 +26,10 @@ To Bits(From x) {
 
 float HalfBitsToFloat(U16 h) {
   const U32 magnitude = static_cast<U32>(h & 0x7fff) << 13;
-  // Exponent 15 becomes 127 by a multiplication, which normalises denormals, too.
-  U32 bits = Bits<U32>(Bits<float>(magnitude) * Bits<float>(0x77800000u));
+  // Exponent 15 becomes 127; a denormal is its fraction times 2^-24. No float on the way is denormal, which the CPU may
+  // be told to take for 0.
+  const float denormal = static_cast<float>(h & 0x3ff) * 0x1p-24f;
+  U32 bits = magnitude < 0x00800000u ? Bits<U32>(denormal) : magnitude + 0x38000000u;
   if (magnitude >= 0x0f800000u) bits |= 0x7f800000u;
   return Bits<float>(bits | static_cast<U32>(h & 0x8000) << 16);
 }

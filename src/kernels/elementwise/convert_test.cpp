@@ -8,6 +8,8 @@
 #include <limits>
 #include <vector>
 
+#include "base/float_control.h"
+
 namespace sardonyx::kernels {
 namespace {
 
@@ -30,6 +32,23 @@ TEST(Convert, EveryHalfAndBFloatReadsAsItsFloatAndBack) {
         }
       }
     }
+  }
+}
+
+TEST(Convert, HalvesAreTheirFloatsWhereDenormalFloatsAreZeros) {
+  std::vector<std::uint16_t> finite;
+  for (std::uint32_t i = 0; i < 65536; ++i)
+    if ((i & 0x7C00) != 0x7C00) finite.push_back(static_cast<std::uint16_t>(i));
+  finite.resize(finite.size() - 3);  // no whole vectors
+  std::vector<float> y(finite.size());
+  for (const auto& [isa, table] : Runnable(ConvertVariants())) {
+    {
+      const FloatControlScope scope(WithoutDenormals(FloatControl()));
+      table().to_floats(DType::kFloat16)(finite.data(), 0, finite.size(), y.data());
+    }
+    for (std::size_t i = 0; i < finite.size(); ++i)
+      ASSERT_EQ(std::bit_cast<std::uint32_t>(y[i]), std::bit_cast<std::uint32_t>(Half::ToFloat(finite[i])))
+          << Name(isa) << " " << finite[i];
   }
 }
 

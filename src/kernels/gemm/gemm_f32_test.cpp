@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/float_control.h"
 #include "base/small_float.h"
 #include "kernels/gemm/gemm.h"
 #include "kernels/gemm/kernel_test.h"
@@ -326,6 +327,22 @@ TEST(Widen, EveryFloat16AndBFloat16) {
     set->widen(HalfKind::kBFloat16, 65536, all.data(), wide.data());
     for (std::size_t i = 0; i < all.size(); ++i)
       ASSERT_EQ(std::bit_cast<std::uint32_t>(wide[i]), static_cast<std::uint32_t>(i) << 16) << Name(set->isa);
+  }
+}
+
+TEST(Widen, KeepsDenormalFloat16WhereDenormalFloatsAreZeros) {
+  std::vector<std::uint16_t> all(2048);
+  for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<std::uint16_t>(i / 2 | i % 2 << 15);
+  for (const TileF32Set* set : Sets()) {
+    std::vector<float> wide(all.size());
+    {
+      const FloatControlScope scope(WithoutDenormals(FloatControl()));
+      set->widen(HalfKind::kFloat16, 2048, all.data(), wide.data());
+    }
+    for (std::size_t i = 0; i < all.size(); ++i)
+      ASSERT_EQ(std::bit_cast<std::uint32_t>(wide[i]),
+                std::bit_cast<std::uint32_t>(static_cast<float>(std::bit_cast<Half>(all[i]))))
+          << Name(set->isa) << " " << all[i];
   }
 }
 

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
-#include <cmath>
 #include <cstring>
 
 #include "base/small_float.h"
@@ -74,9 +73,7 @@ float Distance(const NBitsShape& s, const NBitsWeights& w, int64_t i) {
   return w.zeros[i] - static_cast<float>(1 << (s.bits - 1));
 }
 
-// Denormals do not: kernels may read them as 0 where a session sets denormals to zero.
 bool FitsHalf(float value) {
-  if (value != 0 && std::abs(value) < 0x1p-14f) return false;
   return std::bit_cast<std::uint32_t>(static_cast<float>(Half(value))) == std::bit_cast<std::uint32_t>(value);
 }
 

@@ -7,6 +7,7 @@
 #include <limits>
 #include <utility>
 
+#include "base/float_control.h"
 #include "base/small_float.h"
 #include "kernels/gemm/kernel_test.h"
 #include "kernels/nbits/nbits_tile.h"
@@ -178,6 +179,26 @@ TEST(NBits, GivesTheSameBitsWithScalesOf16Bits) {
   }
 }
 
+TEST(NBits, ReadsDenormalScalesOf16BitsWhereDenormalFloatsAreZeros) {
+  const NBitsShape shape{.n = 37, .k = 200, .has_zeros = true, .half_scales = true};
+  for (const int64_t m : {1, 8, 67}) {
+    Problem halves(shape, m, 7);
+    for (float& scale : halves.scales) scale = static_cast<float>(Half(scale * 1e-6f));
+    Problem floats = halves;
+    floats.shape.half_scales = false;
+    for (const bool int8 : {false, true}) {
+      ForEachIsa([&](const NBitsSet& set, const TileF32Set& tiles) {
+        const FloatControlScope scope(WithoutDenormals(FloatControl()));
+        Serial serial;
+        std::vector<float> got, want;
+        ErrorOf(halves, m, int8, set, tiles, serial, &got);
+        ErrorOf(floats, m, int8, set, tiles, serial, &want);
+        EXPECT_EQ(got, want) << Name(set.isa) << " rows " << m;
+      });
+    }
+  }
+}
+
 TEST(NBits, KnowsWhetherScalesFitIn16Bits) {
   const NBitsShape shape{.n = 100, .k = 320, .block = 32, .bits = 4, .has_zeros = true};
   std::vector<float> scales(1000, 0.5f), zeros(1000, 3.0f);
@@ -185,8 +206,8 @@ TEST(NBits, KnowsWhetherScalesFitIn16Bits) {
     ThreeInTurn three;
     return NBitsScalesFitHalf(shape, {nullptr, scales.data(), zeros.data()}, three);
   };
-  const std::pair<float, bool> rows[] = {{-0.0f, true},         {0x1p-14f, true},  // the smallest
-                                         {0x1p-15f, false},     {0x1.004p-14f, true},
+  const std::pair<float, bool> rows[] = {{-0.0f, true},         {0x1p-24f, true},  // the smallest
+                                         {0x1.8p-24f, false},   {0x1.004p-14f, true},
                                          {0x1.002p-14f, false}, {65504.0f, true},  // the largest
                                          {65536.0f, false},     {std::numeric_limits<float>::infinity(), true},
                                          {0.1f, false}};

@@ -145,17 +145,17 @@ inline Vec LoadFloat16(const std::uint16_t* p) {
 #elif defined(__AVX2__)
   return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
 #else
-  // Exponent and fraction moved to their places and scaled by 2^112: right for denormals, too. Infinity and NaN have
-  // the largest exponent of both formats.
+  // Exponent and fraction move to their places; a denormal is its fraction times 2^-24. No float on the way is
+  // denormal, which the CPU may be told to take for 0. Infinity and NaN have the largest exponent of both formats.
   Vec v = {};
   for (int i = 0; i < kLanes; ++i) {
-    const std::uint32_t half = p[i], magnitude = (half & 0x7FFFu) << 13;
-    float x;
-    std::memcpy(&x, &magnitude, sizeof x);
-    x *= 0x1p112f;
+    const std::uint32_t half = p[i];
+    const std::uint32_t magnitude = (half & 0x7FFFu) << 13;
+    float x = static_cast<float>(static_cast<int>(half & 0x3FFu)) * 0x1p-24f;
     std::uint32_t bits;
     std::memcpy(&bits, &x, sizeof bits);
-    if ((half & 0x7C00u) == 0x7C00u) bits = 0x7F800000u | (half & 0x3FFu) << 13;
+    if (magnitude >= 0x00800000u) bits = magnitude + 0x38000000u;
+    if (magnitude >= 0x0F800000u) bits = magnitude | 0x7F800000u;
     bits |= (half & 0x8000u) << 16;
     std::memcpy(&x, &bits, sizeof x);
     v[i] = x;
