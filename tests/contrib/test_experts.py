@@ -149,6 +149,27 @@ def test_qmoe(bits, block, zeros, kind, constant):
     assert_close(got, want, 2e-6, "against float64")
 
 
+@pytest.mark.parametrize("bits", [2, 4, 8])
+@pytest.mark.parametrize("block", [0, 16])
+@pytest.mark.parametrize("zeros", [False, True])
+def test_qmoe_has_the_same_bits_with_scales_that_fit_in_16_bits(bits, block, zeros):
+    rng = np.random.default_rng(5)
+    layers = [list(quantized(rng, *shape, bits, block, zeros)) for shape in ((INNER, HIDDEN), (HIDDEN, INNER))]
+    for layer in layers:
+        layer[1] = layer[1].astype(H).astype(F)
+    x, scores = random(rng, TOKENS, HIDDEN), random(rng, TOKENS, EXPERTS)
+    (first, second), attributes = layers, {"k": 2, "activation_type": "silu", "expert_weight_bits": bits}
+    if block:
+        attributes["block_size"] = block
+    inputs = [x, scores, first[0], first[1], None, second[0], second[1], *[None] * 4, first[2], second[2]]
+    constants = tuple(i for i in (2, 3, 5, 6, 11, 12) if inputs[i] is not None)
+    (late,), (packed,) = (
+        run_model(sardonyx, node_model("QMoE", inputs, [F], kept, **attributes), inputs, kept)
+        for kept in ((), constants)
+    )
+    np.testing.assert_array_equal(packed, late)
+
+
 @pytest.mark.parametrize("normalize", [0, 1])
 def test_qmoe_with_weights_of_the_router(normalize):
     rng = np.random.default_rng(4)

@@ -23,12 +23,13 @@ struct Parts {
   TensorRef weights, scales, zeros;
 };
 
-kernels::NBitsShape BitsShape(const ExpertLayerDef& def, Dims shape) {
+kernels::NBitsShape BitsShape(const ExpertLayerDef& def, Dims shape, bool half_scales = false) {
   kernels::NBitsShape s;
   s.n = shape[1], s.k = shape[2];
   s.block = def.block > 0 ? def.block : kRowBlock;
   s.bits = def.bits;
   s.has_zeros = def.zeros != kNoExpertInput;
+  s.half_scales = half_scales;
   return s;
 }
 
@@ -67,9 +68,9 @@ Shape CheckedShape(const ExpertLayerDef& def, const Parts& p) {
   return shape;
 }
 
-std::size_t PackedBytes(const ExpertLayerDef& def, Dims shape) {
+std::size_t PackedBytes(const ExpertLayerDef& def, Dims shape, bool half_scales = false) {
   const std::size_t bytes = def.bits == 0 ? kernels::GemmF32PackedCount(shape[2], shape[1]) * sizeof(float)
-                                          : kernels::NBitsPackedBytes(BitsShape(def, shape));
+                                          : kernels::NBitsPackedBytes(BitsShape(def, shape, half_scales));
   return (bytes + 63) / 64 * 64;
 }
 
@@ -87,18 +88,14 @@ std::size_t WorkBlocks(const ExpertLayerDef& def, Dims shape) {
   return def.bits == 0 ? 0 : static_cast<std::size_t>(shape[1] * BitsShape(def, shape).blocks());
 }
 
-void PackBits(const ExpertLayerDef& def, const Parts& p, Dims shape, std::int64_t expert, const Workspace& work,
-              std::byte* to, Parallel& parallel) {
+// The scales and zero points of an expert's blocks as floats.
+void WidenScales(const ExpertLayerDef& def, const Parts& p, Dims shape, std::int64_t expert, const Workspace& work) {
   const kernels::NBitsShape s = BitsShape(def, shape);
-  const std::int64_t row = s.k * s.bits / 8, whole = s.blocks() * s.block * s.bits / 8;
   const std::int64_t each = ScalesOfRow(def, shape), zero_bytes = ZeroBytes(def, shape);
-  const auto* from = p.weights.As<std::uint8_t>() + expert * s.n * row;
   const auto* zeros = s.has_zeros ? p.zeros.As<std::uint8_t>() + expert * zero_bytes : nullptr;
   const std::int64_t zero_row = def.block > 0 ? zero_bytes / s.n * (8 / s.bits) : 1;  // zero points, with their padding
   kernels::ToFloatsFn* const load = kernels::ToFloats(p.scales.dtype);
   for (std::int64_t n = 0; n < s.n; ++n) {
-    std::memset(work.bytes + n * whole, 0, static_cast<std::size_t>(whole));
-    std::memcpy(work.bytes + n * whole, from + n * row, static_cast<std::size_t>(row));
     for (std::int64_t b = 0; b < s.blocks(); ++b) {
       const std::int64_t own = def.block > 0 ? b : 0, at = n * s.blocks() + b;
       load(p.scales.data, (expert * s.n + n) * each + own, 1, work.scales + at);
@@ -108,13 +105,35 @@ void PackBits(const ExpertLayerDef& def, const Parts& p, Dims shape, std::int64_
                                    : static_cast<float>(1 << (s.bits - 1));
     }
   }
+}
+
+// Whether scales of 16 bits change no expert.
+bool ScalesFitHalf(const ExpertLayerDef& def, const Parts& p, Dims shape, const Workspace& work, Parallel& parallel) {
+  if (def.bits == 0) return false;
+  for (std::int64_t expert = 0; expert < shape[0]; ++expert) {
+    WidenScales(def, p, shape, expert, work);
+    if (!kernels::NBitsScalesFitHalf(BitsShape(def, shape), {nullptr, work.scales, work.zeros}, parallel)) return false;
+  }
+  return true;
+}
+
+void PackBits(const ExpertLayerDef& def, const Parts& p, Dims shape, std::int64_t expert, bool half_scales,
+              const Workspace& work, std::byte* to, Parallel& parallel) {
+  const kernels::NBitsShape s = BitsShape(def, shape, half_scales);
+  const std::int64_t row = s.k * s.bits / 8, whole = s.blocks() * s.block * s.bits / 8;
+  const auto* from = p.weights.As<std::uint8_t>() + expert * s.n * row;
+  for (std::int64_t n = 0; n < s.n; ++n) {
+    std::memset(work.bytes + n * whole, 0, static_cast<std::size_t>(whole));
+    std::memcpy(work.bytes + n * whole, from + n * row, static_cast<std::size_t>(row));
+  }
+  WidenScales(def, p, shape, expert, work);
   const auto* bytes = static_cast<const std::uint8_t*>(static_cast<const void*>(work.bytes));
   kernels::PackNBits(s, {bytes, work.scales, work.zeros}, to, parallel);
 }
 
-void PackExpert(const ExpertLayerDef& def, const Parts& p, Dims shape, std::int64_t expert, const Workspace& work,
-                std::byte* to, Parallel& parallel) {
-  if (def.bits > 0) return PackBits(def, p, shape, expert, work, to, parallel);
+void PackExpert(const ExpertLayerDef& def, const Parts& p, Dims shape, std::int64_t expert, bool half_scales,
+                const Workspace& work, std::byte* to, Parallel& parallel) {
+  if (def.bits > 0) return PackBits(def, p, shape, expert, half_scales, work, to, parallel);
   const std::int64_t count = shape[1] * shape[2];
   auto* floats = static_cast<float*>(static_cast<void*>(work.bytes));
   kernels::ToFloats(p.weights.dtype)(p.weights.data, expert * count, static_cast<std::size_t>(count), floats);
@@ -134,12 +153,13 @@ ExpertLayer PrepareExpertLayer(PrepareContext& c, const ExpertLayerDef& def) {
   if (p.weights.count == 0) return layer;
   std::vector<std::byte> bytes(WorkBytes(def, layer.shape));
   std::vector<float> scales(2 * WorkBlocks(def, layer.shape));
-  const auto each = static_cast<std::int64_t>(PackedBytes(def, layer.shape));
+  const Workspace work = {bytes.data(), scales.data(), scales.data() + scales.size() / 2};
+  layer.half_scales = ScalesFitHalf(def, p, layer.shape, work, c.parallel());
+  const auto each = static_cast<std::int64_t>(PackedBytes(def, layer.shape, layer.half_scales));
   layer.packed = ZeroedToShare(DType::kUInt8, Shape{layer.shape[0], each});
-  for (std::int64_t e = 0; e < layer.shape[0]; ++e) {
-    const Workspace work = {bytes.data(), scales.data(), scales.data() + scales.size() / 2};
-    PackExpert(def, p, layer.shape, e, work, static_cast<std::byte*>(layer.packed.raw()) + e * each, c.parallel());
-  }
+  auto* to = static_cast<std::byte*>(layer.packed.raw());
+  for (std::int64_t e = 0; e < layer.shape[0]; ++e, to += each)
+    PackExpert(def, p, layer.shape, e, layer.half_scales, work, to, c.parallel());
   layer.packed = Shared(std::move(layer.packed));
   for (const std::size_t i : {def.weights, def.scales, def.zeros})
     if (i != kNoExpertInput) c.MarkPacked(i);
@@ -168,7 +188,7 @@ kernels::GemmF32Args ExpertMatrices::FloatArgs(std::int64_t m) const {
 
 kernels::NBitsArgs ExpertMatrices::BitsArgs(std::int64_t m) const {
   kernels::NBitsArgs args;
-  args.shape = BitsShape(layer_.def, shape_);
+  args.shape = BitsShape(layer_.def, shape_, layer_.half_scales);
   args.m = m;
   args.lda = k(), args.ldy = n();
   args.int8_activations = layer_.def.int8_activations;
@@ -202,7 +222,7 @@ void ExpertMatrices::Multiply(std::int64_t expert, std::int64_t m, const float* 
   } else {
     const auto part = [&](std::size_t i) { return i == kNoExpertInput ? TensorRef{} : c_.Input(i); };
     const auto floats = [&](std::size_t offset) { return static_cast<float*>(static_cast<void*>(scratch + offset)); };
-    PackExpert(def, {part(def.weights), part(def.scales), part(def.zeros)}, shape_, expert,
+    PackExpert(def, {part(def.weights), part(def.scales), part(def.zeros)}, shape_, expert, false,
                {scratch + at.bytes, floats(at.scales), floats(at.zeros)}, scratch + at.packed, parallel);
   }
   if (def.bits == 0) {

@@ -25,9 +25,10 @@ struct ExpertLayerDef {
 // A layer with its packed weights, if they are constant. All runs share it.
 struct ExpertLayer {
   ExpertLayerDef def;
-  Shape shape;             // [experts, n, k], if packed
-  Tensor packed;           // [experts, bytes]
-  bool same_rows = false;  // see GemmF32Args
+  Shape shape;               // [experts, n, k], if packed
+  Tensor packed;             // [experts, bytes]
+  bool half_scales = false;  // see NBitsShape
+  bool same_rows = false;    // see GemmF32Args
 };
 
 // Packs constant weights.
