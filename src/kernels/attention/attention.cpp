@@ -20,8 +20,9 @@ namespace {
 using std::int64_t;
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
-constexpr int64_t kChunkRows = 448;       // rows of one unit: their results stay in the second cache level
-constexpr int64_t kSerialWork = 1 << 17;  // multiplications below which threads cost more than they give
+constexpr int64_t kChunkRows = 448;  // rows of one unit: their results stay in the second cache level
+// Multiplications below which threads cost more than they give. With few rows keys and values come from memory.
+constexpr int64_t kSerialWork = 1 << 17, kSerialWorkOfFew = 1 << 15;
 constexpr int64_t kMaxTileRows = 16;
 constexpr float kMasked = -1e38f;  // biases below this are masks: exporters write -infinity or the lowest float
 
@@ -104,7 +105,7 @@ class Attention {
   void PlanUnits(int threads) {
     blocks_ = std::max<int64_t>(1, CeilDiv(a_.keys, kKeyBlock));
     const int64_t work = Groups() * unit_rows_ * a_.keys * (a_.size + a_.value_size);
-    const int64_t wanted = threads <= 1 || work < kSerialWork ? 1 : int64_t{threads};
+    const int64_t wanted = threads <= 1 || work < (few_ ? kSerialWorkOfFew : kSerialWork) ? 1 : int64_t{threads};
     if (few_) {
       units_ = unit_rows_ == 0 ? 0 : Groups() * blocks_;
       slot_floats_ = unit_rows_ * (q_stride_ + score_stride_ + value_stride_) + RoomFloats(kFewKeys);
