@@ -68,6 +68,7 @@ void Program::Prepare(Graph& graph, const Program* base, Parallel& parallel, Pac
     AddKernel(graph, id, known != made.end() ? known->second : nullptr, parallel, packed);
   }
   packed_reads_.clear();
+  LookAhead();
   rounds_to_bf16_ = base != nullptr ? base->rounds_to_bf16_ : packed.rounds_to_bf16;
 }
 
@@ -91,8 +92,13 @@ void Program::Adopt(const ReadyGraph& ready, const planner::Outline& outline) {
 
 void Program::AddKernel(Graph& graph, NodeId id, const Kernel* base, Parallel& parallel, PackedSources packed) {
   Kernel kernel;
-  kernel.prepared = base != nullptr ? base->prepared : PrepareNode(graph, graph.node(id), parallel, packed);
-  if (base != nullptr) kernel.copy = base->copy;
+  if (base != nullptr) {
+    kernel.prepared = base->prepared;
+    kernel.weights = base->weights;
+    kernel.copy = base->copy;
+  } else {
+    kernel = PrepareNode(graph, graph.node(id), parallel, packed);
+  }
   if (planner::IsControlFlow(graph.node(id))) {
     for (Graph* body : graph.node(id).Subgraphs()) {
       const Program* base_body = base != nullptr ? base->bodies[kernel.bodies.size()].get() : nullptr;
@@ -112,13 +118,45 @@ int Program::NumberCopies(int first) {
   return first;
 }
 
-ops::Prepared Program::PrepareNode(Graph& graph, const Node& node, Parallel& parallel, PackedSources packed) {
+// After the last step comes the first one: runs follow each other, and so do the iterations of a body.
+void Program::LookAhead() {
+  std::span<const std::byte> next;
+  for (int round = 0; round < 2; ++round) {
+    for (std::size_t i = kernels_.size(); i-- > 0;) {
+      Kernel& kernel = kernels_[i];
+      if (!kernel.weights.defined()) continue;
+      kernel.ahead = next;
+      next = {static_cast<const std::byte*>(kernel.weights.raw()), kernel.weights.byte_size()};
+    }
+  }
+}
+
+void Program::ReadAheadOn(ThreadPool& pool, int threads) {
+  ahead_pool_ = &pool;
+  ahead_threads_ = threads;
+  for (const Kernel& kernel : kernels_)
+    for (const auto& body : kernel.bodies) body->ReadAheadOn(pool, threads);
+}
+
+void Program::AnnounceWeights(const Kernel& kernel) const {
+  if (ahead_pool_ != nullptr && !kernel.ahead.empty()) ahead_pool_->Announce(ahead_threads_, kernel.ahead);
+}
+
+// The largest, if it is worth reading ahead.
+static Tensor LargestWeights(const std::vector<Tensor>& packed) {
+  constexpr std::size_t kMuch = std::size_t{32} << 10;
+  const auto largest = std::max_element(packed.begin(), packed.end(),
+                                        [](const Tensor& a, const Tensor& b) { return a.byte_size() < b.byte_size(); });
+  return largest == packed.end() || largest->byte_size() < kMuch ? Tensor() : *largest;
+}
+
+Kernel Program::PrepareNode(Graph& graph, const Node& node, Parallel& parallel, PackedSources packed) {
   providers::Provider* provider = providers_->Find(planner::IsControlFlow(node) ? "" : node.provider);
   if (provider == nullptr)
     Fail(Code::kFail, Describe(graph, node), ": expected a provider of this session, found '", node.provider, "'");
   const ops::OpDef& op = planner::OperatorOf(node, *registry_, *providers_);
-  if (&op == &planner::FusedGroup()) return providers_->compiled.at(node.op_type);
-  if (&op == &planner::DeviceCopy()) return PrepareCopy(*provider, graph, node);
+  if (&op == &planner::FusedGroup()) return {providers_->compiled.at(node.op_type)};
+  if (&op == &planner::DeviceCopy()) return {PrepareCopy(*provider, graph, node)};
   std::vector<ops::PrepareContext::Input> inputs;
   for (const ValueId input : node.inputs) {
     if (input == kNoValue) {
@@ -141,27 +179,29 @@ ops::Prepared Program::PrepareNode(Graph& graph, const Node& node, Parallel& par
   if (key) {
     if (const std::optional<PackedWeights::Entry> found = packed.shared->Find(*key)) {
       ReleasePacked(graph, node, found->packed);
-      return found->prepared;
+      return {found->prepared, found->weights};
     }
   }
   ops::PrepareContext context(graph, node, op, inputs, outputs, parallel, packed.rounds_to_bf16);
   ops::Prepared prepared;
+  Tensor weights;
   try {
     const PackingScope scope(known);
     prepared = provider->Prepare(context);
+    weights = LargestWeights(scope.packed());
     if (compiled_key) packed.compiled->Add(*compiled_key, scope.packed());
   } catch (...) {
     const Error error = CurrentError();
     if (node.provider != providers::kCpuName) throw AtNode(graph, node, error);
     const std::optional<Error> late = ops::AsLateError(graph, node, node, op, error);
     if (!late) throw ops::AsLoadError(graph, node, op, error);
-    return ops::FailingKernel(*late);
+    return {ops::FailingKernel(*late)};
   }
   std::vector<bool> is_packed;
   for (std::size_t i = 0; i < inputs.size(); ++i) is_packed.push_back(context.IsPacked(i));
-  if (key) prepared = packed.shared->Add(std::move(*key), graph, node, std::move(prepared), is_packed);
+  if (key) prepared = packed.shared->Add(std::move(*key), graph, node, {std::move(prepared), is_packed, weights});
   ReleasePacked(graph, node, is_packed);
-  return prepared;
+  return {std::move(prepared), std::move(weights)};
 }
 
 // A kernel's packed copy takes the place of the weight. The pages of a mapped file leave memory at once (another reader

@@ -30,6 +30,8 @@ class ReadyGraph;
 // What runs a step.
 struct Kernel {
   ops::Prepared prepared;
+  Tensor weights;                                // constant ones, as the kernel reads them; undefined: none, or few
+  std::span<const std::byte> ahead;              // where there are weights: those of the next step that has some
   std::vector<std::unique_ptr<Program>> bodies;  // one for each body of the step, in order
   int copy = -1;                                 // of a copy between devices: its number (NumberCopies)
 };
@@ -76,6 +78,11 @@ class Program : public std::enable_shared_from_this<Program> {
   // A run state that nobody uses; give it back when the run is over. Never waits: if no free one is at hand, makes one.
   std::unique_ptr<RunState> Lease();
   void GiveBack(std::unique_ptr<RunState> state);
+  // Workers of the pool that wait for work bring weights that the next step reads into their caches; loops have up to
+  // `threads` threads. Before the first run.
+  void ReadAheadOn(ThreadPool& pool, int threads);
+  // Tells them what this kernel's successor reads.
+  void AnnounceWeights(const Kernel& kernel) const;
   // Parallel mode: independent branches of this program and its bodies run on up to `threads` threads of the pool.
   // Before the first plan.
   void RunBranchesOn(ThreadPool& pool, int threads);
@@ -93,7 +100,8 @@ class Program : public std::enable_shared_from_this<Program> {
   // Weights that kernels pack are dropped from the graph. The graph of a body is part of its parent's.
   void Prepare(Graph& graph, const Program* base, Parallel& parallel, PackedSources packed);
   void AddKernel(Graph& graph, NodeId id, const Kernel* base, Parallel& parallel, PackedSources packed);
-  ops::Prepared PrepareNode(Graph& graph, const Node& node, Parallel& parallel, PackedSources packed);
+  Kernel PrepareNode(Graph& graph, const Node& node, Parallel& parallel, PackedSources packed);
+  void LookAhead();
   void ReleasePacked(Graph& graph, const Node& node, const std::vector<bool>& packed);
   // Replaces the program's graph and outline by the equal ones of `ready`, and the states of its kernels by those that
   // others made from that graph.
@@ -119,6 +127,8 @@ class Program : public std::enable_shared_from_this<Program> {
   planner::KeyContents key_contents_;
   planner::PlanFacts facts_;  // of the plan made last; empty while another is made from them
   std::array<std::atomic<RunState*>, kStates> states_ = {};
+  ThreadPool* ahead_pool_ = nullptr;
+  int ahead_threads_ = 1;
   ThreadPool* branch_pool_ = nullptr;
   int branch_threads_ = 1;
 };

@@ -349,6 +349,7 @@ void RunState::RunObservedSteps() {
 
 void RunState::RunKernel(ops::KernelContext& context) {
   const Kernel& kernel = program_.kernels()[context.step()];
+  program_.AnnounceWeights(kernel);
   if (kernel.bodies.empty() || program_.outline().memories().size() == 1) {
     kernel.prepared.run(context);
   } else {

@@ -241,6 +241,7 @@ void Session::Build(Model* own) {
   if (compiling) SaveCompiled(*compiling, new_weights.Parts(), options_);
   copied_ = std::vector<std::atomic<std::int64_t>>(static_cast<std::size_t>(program_->NumberCopies(0)));
   for (std::atomic<std::int64_t>& bytes : copied_) bytes = -1;
+  program_->ReadAheadOn(threads_->pool(), threads_->parallel().ThreadCount());
   if (threads_->branches() > 1) program_->RunBranchesOn(threads_->pool(), threads_->branches());
   ReturnFreeMemory(free_before + kWorthReturning);
   if (trace_) trace_->ready_ns = NowNanoseconds();

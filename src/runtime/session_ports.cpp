@@ -250,6 +250,7 @@ Program& Session::ProgramFor(std::span<const std::size_t> input_indices, std::sp
   for (const PlacedProgram& placed : placed_)
     if (placed.inputs == key.inputs && placed.outputs == key.outputs) return *placed.program;
   auto program = std::make_shared<Program>(WithoutCopies(program_->graph(), key.inputs, key.outputs), *program_);
+  program->ReadAheadOn(threads_->pool(), threads_->parallel().ThreadCount());
   if (threads_->branches() > 1) program->RunBranchesOn(threads_->pool(), threads_->branches());
   placed_.push_back({key.inputs, key.outputs, std::move(program)});
   return *placed_.back().program;

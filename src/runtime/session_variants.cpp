@@ -195,6 +195,7 @@ std::shared_ptr<Session> Session::Derive(const std::vector<std::string>& names) 
   session->AddPorts(graph);
   session->program_ = std::make_shared<Program>(std::move(graph), *program_);
   session->ports_ = FindDevicePorts(session->program_->graph());
+  session->program_->ReadAheadOn(threads_->pool(), threads_->parallel().ThreadCount());
   if (threads_->branches() > 1) session->program_->RunBranchesOn(threads_->pool(), threads_->branches());
   return session;
 }

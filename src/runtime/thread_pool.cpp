@@ -309,6 +309,11 @@ void ThreadPool::ForTasks(int threads, std::int64_t count, Parallel::Body body) 
   Run(*mine, job);
 }
 
+// Several runs at once would overwrite each other's announcements.
+void ThreadPool::Announce(int threads, std::span<const std::byte> bytes) {
+  if (active_runs_.load(std::memory_order_relaxed) <= 1) ahead_.Announce(bytes, threads);
+}
+
 bool ThreadPool::TakeAnyJob(ThreadPlace* place, bool loops_only) {
   for (JobSlot& slot : slots_) {
     if (slot.job.load(std::memory_order_relaxed) == nullptr) continue;
@@ -364,12 +369,17 @@ void ThreadPool::Worker(int index) {
   AskForShortSlices();
   if (!options_.cores.empty()) StayOnCores(options_.cores[static_cast<std::size_t>(index) % options_.cores.size()]);
   ThreadPlace place;
+  ReadAhead::Reader ahead(ahead_, index, Cpu().l2_bytes / 2);
   Clock::time_point idle_since = Clock::now();
   int pauses = 1;
   for (int spins = 0; !stop_.load(std::memory_order_relaxed); ++spins) {
     if (TakeTask() || TakeAnyJob(&place)) {
       idle_since = Clock::now();
       pauses = 1;
+      continue;
+    }
+    if (const auto next = options_.spin ? ahead.Next() : std::span<const std::byte>(); !next.empty()) {
+      Prefetch(next);
       continue;
     }
     for (int i = 0; i < pauses; ++i) SpinPause();

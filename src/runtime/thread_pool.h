@@ -19,6 +19,7 @@
 
 #include "base/fork_mutex.h"
 #include "base/parallel.h"
+#include "base/read_ahead.h"
 
 namespace sardonyx {
 class ThreadPlace;
@@ -69,6 +70,8 @@ class ThreadPool {
   // For and ForTasks. It must not throw. Whoever schedules it must wait for its end before the pool is destroyed. A
   // child process after a fork forgets it.
   void Schedule(std::function<void()> task);
+  // The next loop of at most `threads` threads reads these bytes: workers that wait bring some into their caches.
+  void Announce(int threads, std::span<const std::byte> bytes);
   // Between these calls workers spin for jobs instead of parking.
   void BeginRun();
   void EndRun();
@@ -104,6 +107,7 @@ class ThreadPool {
   std::atomic<std::uint32_t> fork_count_;  // of the worker threads: after a fork they are gone
   std::atomic<int> next_worker_ = 0;
   std::atomic<int> tasks_waiting_ = 0;
+  ReadAhead ahead_;
   const int cores_;  // that this process may use
   ForkMutex mutex_;  // guards threads_ and handles_
   ForkMutex tasks_mutex_;

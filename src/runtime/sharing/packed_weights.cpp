@@ -70,10 +70,9 @@ std::optional<PackedWeights::Entry> PackedWeights::Find(const Key& key) const {
   return kept == nullptr ? std::nullopt : std::optional(kept->entry);
 }
 
-ops::Prepared PackedWeights::Add(Key key, const Graph& graph, const Node& node, ops::Prepared prepared,
-                                 std::vector<bool> packed) {
-  if (std::none_of(packed.begin(), packed.end(), [](bool is) { return is; })) return prepared;
-  Kept kept{std::move(key), {std::move(prepared), std::move(packed)}, {}};
+ops::Prepared PackedWeights::Add(Key key, const Graph& graph, const Node& node, Entry entry) {
+  if (std::none_of(entry.packed.begin(), entry.packed.end(), [](bool is) { return is; })) return entry.prepared;
+  Kept kept{std::move(key), std::move(entry), {}};
   for (std::size_t i = 0; i < node.inputs.size(); ++i)
     if (node.inputs[i] != kNoValue && kept.key.inputs[i].is_constant && !kept.entry.packed[i])
       kept.constants.push_back(graph.value(node.inputs[i]).initializer);

@@ -43,6 +43,7 @@ class PackedWeights {
   struct Entry {
     ops::Prepared prepared;
     std::vector<bool> packed;  // by input: the kernel does not read the constant
+    Tensor weights;            // as the kernel reads them; undefined: none, or few
   };
 
   // nullopt where nothing can be shared: without constant weights, for other providers' kernels, for operators that
@@ -52,9 +53,9 @@ class PackedWeights {
                                   int threads);
 
   std::optional<Entry> Find(const Key& key) const;
-  // Keeps `prepared`, and the constants of the node that its kernel reads in every run; returns what the first of
-  // several threads added.
-  ops::Prepared Add(Key key, const Graph& graph, const Node& node, ops::Prepared prepared, std::vector<bool> packed);
+  // Keeps `entry`, and the constants of the node that its kernel reads in every run; returns the kernel that the first
+  // of several threads added.
+  ops::Prepared Add(Key key, const Graph& graph, const Node& node, Entry entry);
   std::size_t size() const;
 
  private:
