@@ -280,9 +280,15 @@ void PackNBits(const NBitsShape& shape, const NBitsWeights& weights, std::byte* 
   });
 }
 
+// Few rows, which are copied, may need more than many, for which weights are widened.
 std::size_t NBitsScratchBytes(const NBitsArgs& args, int threads) {
-  const Plan plan = MakePlan(args, threads);
-  return static_cast<std::size_t>(plan.prepared_bytes + plan.threads * plan.slot_floats * 4);
+  const auto bytes = [&](int64_t m) {
+    NBitsArgs of = args;
+    of.m = m;
+    const Plan plan = MakePlan(of, threads);
+    return static_cast<std::size_t>(plan.prepared_bytes + plan.threads * plan.slot_floats * 4);
+  };
+  return std::max(bytes(args.m), bytes(std::min<int64_t>(args.m, kNBitsRows)));
 }
 
 void MultiplyNBits(const NBitsArgs& args, Parallel& parallel, std::byte* scratch) {

@@ -58,6 +58,7 @@ struct NBitsArgs {
   const TileF32Set* tiles = nullptr;
 };
 
+// Enough for up to args.m rows.
 std::size_t NBitsScratchBytes(const NBitsArgs& args, int threads);
 // scratch: NBitsScratchBytes(args, parallel.ThreadCount()) bytes, 64-byte aligned.
 void MultiplyNBits(const NBitsArgs& args, Parallel& parallel, std::byte* scratch);

@@ -225,6 +225,22 @@ TEST(NBits, KnowsWhetherScalesFitIn16Bits) {
   EXPECT_FALSE(fit());
 }
 
+TEST(NBits, ScratchMemoryOfManyRowsIsEnoughForFewer) {
+  ForEachIsa([&](const NBitsSet& set, const TileF32Set& tiles) {
+    for (const int64_t k : {48, 4096, 14336}) {
+      for (const bool int8 : {false, true}) {
+        std::size_t most = 0;
+        for (int64_t m = 1; m < 40; ++m) {
+          NBitsArgs g;
+          g.shape = {.n = 64, .k = k}, g.m = m, g.int8_activations = int8, g.set = &set, g.tiles = &tiles;
+          most = std::max(most, NBitsScratchBytes(g, 2));
+          EXPECT_GE(NBitsScratchBytes(g, 2), most) << Name(set.isa) << " rows " << m << " of " << k;
+        }
+      }
+    }
+  });
+}
+
 TEST(NBits, WidensLongRowsInPieces) {
   const Problem p({.n = 33, .k = 2500, .block = 64, .bits = 4, .has_zeros = true}, 17, 6);
   ForEachIsa([&](const NBitsSet& set, const TileF32Set& tiles) {
