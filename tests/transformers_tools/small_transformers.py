@@ -70,11 +70,11 @@ class Writer:
         y = self.linear((gelu or self.gelu)(y), 2 * WIDTH, WIDTH)
         return self.norm(self.add("Add", y, x))
 
-    def padding(self, mask):
-        """[batch, row] of ones and zeros as [batch, 1, 1, row] of zeros and -10000."""
+    def padding(self, mask, hides=-10000.0):
+        """[batch, row] of ones and zeros as [batch, 1, 1, row] of zeros and `hides`."""
         y = self.add("Unsqueeze", self.add("Unsqueeze", mask, axes=[1]), axes=[2])
         y = self.add("Sub", self.constant(1.0), self.add("Cast", y, to=TensorProto.FLOAT))
-        return self.add("Mul", y, self.constant(-10000.0))
+        return self.add("Mul", y, self.constant(hides))
 
     def padding_by_places(self, mask, batch, rows):
         """The same as torch's vmap spells it: the mask is read flattened, at places that are counted; and the lowest
@@ -101,7 +101,7 @@ class Writer:
                                  producer_name="pytorch")
 
 
-def bert(layers=2, gelu_tanh=False, masked=True):
+def bert(layers=2, gelu_tanh=False, masked=True, hides=-10000.0):
     """BERT with embeddings of words, positions and segments, in opset 11."""
     w = Writer()
     words = w.add("Gather", w.weight(WORDS, WIDTH), "input_ids")
@@ -111,7 +111,7 @@ def bert(layers=2, gelu_tanh=False, masked=True):
                       w.add("Unsqueeze", rows, axes=[0]), w.constant([1], np.int64))
     x = w.add("Add", w.add("Add", words, segments), w.add("Gather", w.weight(POSITIONS, WIDTH), positions))
     x = w.norm(x)
-    mask = w.padding("attention_mask") if masked else None
+    mask = w.padding("attention_mask", hides) if masked else None
     for _ in range(layers):
         x = w.layer(x, mask, w.gelu_tanh if gelu_tanh else None)
     tokens = (TensorProto.INT64, ["batch", "row"])

@@ -166,6 +166,15 @@ def test_the_same_nodes_as_onnx_runtimes_tool(fields):
         np.testing.assert_allclose(outputs(library, ours, feeds), want, rtol=1e-3, atol=1e-4, err_msg=library.__name__)
 
 
+@pytest.mark.parametrize("form", [0, 2])
+def test_a_mask_of_the_lowest_number(form):
+    """As transformers writes it: other numbers than zeros and ones would make -infinity of it."""
+    proto = bert(hides=np.finfo(np.float32).min)
+    made = fused(proto, attention_mask_format=form)
+    assert fused_nodes(made) == fused_nodes(peer_fused(proto, attention_mask_format=form))
+    check(proto, made)
+
+
 def test_a_mask_at_places_that_are_counted():
     """As torch's vmap writes it, and sizes that are read off the embeddings."""
     proto = distilbert()

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "optimizer/rules/rewrite.h"
 #include "optimizer/shapes/position_factors.h"
@@ -35,6 +36,7 @@ class Formula {
     if (value == kNoValue || depth > kDeepest) return std::nullopt;
     if (const auto number = ScalarOf(graph_, value)) return Pair{kNoValue, *number, *number};
     if (IsTrueThroughout(value)) return Pair{kNoValue, 1, 1};
+    if (IsFalseThroughout(value, depth)) return Pair{kNoValue, 0, 0};
     if (IsMask(value)) return Pair{value, 0, 1};
     const NodeId producer = graph_.value(value).producer;
     if (producer == kNoNode || IsForeign(graph_.node(producer))) return std::nullopt;
@@ -78,6 +80,17 @@ class Formula {
     const auto factors = PositionFactors(graph_, compares->inputs[0]);
     return factors && std::all_of(factors->begin(), factors->end(),
                                   [](const Dim& each) { return each.known() && each.number() >= 0; });
+  }
+
+  // What asks for rows of -infinity, which fuse_attention turns into NaN: a mask of zeros and ones makes none where the
+  // summand of each is finite.
+  bool IsFalseThroughout(ValueId value, int depth) const {
+    const Node* asks = ProducerOf(graph_, value, "IsInf");
+    const Node* largest = asks == nullptr ? nullptr : ProducerOf(graph_, asks->inputs[0], "ReduceMax");
+    if (largest == nullptr || TypeOf(largest->inputs[0]).dtype != DType::kFloat) return false;
+    const auto summand = Follow(largest->inputs[0], depth + 1);
+    const auto is_finite = [](double x) { return std::abs(x) <= std::numeric_limits<float>::max(); };
+    return summand && is_finite(summand->zero) && is_finite(summand->one);
   }
 
   // Beside an operand of higher rank the first axis of a mask is not the batch.

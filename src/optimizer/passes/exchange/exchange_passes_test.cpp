@@ -74,6 +74,22 @@ TEST(ExchangePasses, TellWhatAttentionReadsOfAMask) {
   EXPECT_EQ(mask(PaddingForm::kNone), "none");
 }
 
+TEST(ExchangePasses, FindTheMaskThatHidesByTheLowestNumber) {
+  const ops::Registry registry;
+  OptimizeOptions options = Usual();
+  options.exchange.padding = PaddingForm::kLength;
+  const auto mask = [&](std::string summand) {
+    std::string text = AttentionText(summand.append(" m = Unsqueeze(l, axes) s = Add(t, m)"));
+    text.replace(text.find("-10000"), 6, "-3.4028235e38");
+    const Graph graph = Made(text, options, registry);
+    const Node& node = graph.node(graph.order.back());
+    EXPECT_EQ(node.op_type, "Attention") << Operators(graph);
+    return node.inputs.size() > 3 && node.inputs[3] != kNoValue ? graph.value(node.inputs[3]).type.ToText() : "none";
+  };
+  EXPECT_EQ(mask("f = Cast<to = 1>(ones) i = Sub(one, f) l = Mul(i, low)"), "int32[b]");
+  EXPECT_EQ(mask("f = Cast<to = 1>(ones) i = Sub(one, f) h = Mul(i, low) l = Add(h, h)"), "none");  // -infinity
+}
+
 // The mask as torch's vmap spells it: mask[batch, key] in the flattened mask, and a condition that is always true.
 // %: what the places of the keys are taken from.
 constexpr const char* kGathered =
