@@ -3,8 +3,8 @@
 usage: decode_growth.py [--prompt 32,512] [--steps 64] [--threads 2] [--rounds 3] [--json FILE] MODEL.onnx...
 
 A generation is a run over the prompt, then steps of one token; the `present` of each run is the `past` of the next.
-Each engine has two sessions, made anew in each round: one in its first generation, to which every length is new, and one
-that has been through a generation of the same lengths before. What differs between them is what a new length costs.
+Each engine has two sessions, made anew in each round: one in its first generation, to which every length is new, and
+one that has been through a generation of the same lengths before. What differs between them is what a new length costs.
 (One session that runs each step twice tells something else: its second run finds the caches and the memory of the first
 as that left them.) All four step in turns, so that a machine whose speed drifts favours none; a turn begins when the
 threads of the one before sleep, with the session's last run again, untimed, which wakes its threads. Times are the

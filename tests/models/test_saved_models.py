@@ -191,8 +191,9 @@ def sinks(element, flat):
     split = "q0 = Reshape (x, parts) q = Transpose <perm = [0, 2, 1, 3]> (q0)" if flat else ""
     joined = "o1 = Transpose <perm = [0, 2, 1, 3]> (o) y = Reshape (o1, whole)" if flat else "y = Identity (o)"
     return onnx.parser.parse_model(f"""<ir_version: 9, opset_import: ["" : 17]>
-        g ({shape} {"x" if flat else "q"}, {element}[batch, 2, seq, 3] k0, {element}[batch, 2, seq, 3] v0, {element}[batch, 2, N, 3] pk,
-           {element}[batch, 2, N, 3] pv, {element}[batch, 1, 1, total] mask, {element}[4] sinks)
+        g ({shape} {"x" if flat else "q"}, {element}[batch, 2, seq, 3] k0, {element}[batch, 2, seq, 3] v0,
+           {element}[batch, 2, N, 3] pk, {element}[batch, 2, N, 3] pv, {element}[batch, 1, 1, total] mask,
+           {element}[4] sinks)
           => ({shape} y, {element}[batch, 2, total, 3] nk, {element}[batch, 2, total, 3] nv)
         <int64[4] parts = {{0, 0, 4, 3}}, int64[3] whole = {{0, 0, 12}}, int64[1] two = {{2}}, int64[1] cut = {{-1}},
          int64[1] none = {{0}}, int64[1] last = {{3}}, int64[1] one = {{1}},
@@ -220,7 +221,8 @@ def cached(element, flat):
     stored = ("k1 = Identity (k0) v1 = Identity (v0)" if element == "float" else
               "k2 = Cast <to = 10> (k0) k1 = Transpose <perm = [0, 2, 1, 3]> (k2)"
               " v2 = Cast <to = 10> (v0) v1 = Transpose <perm = [0, 2, 1, 3]> (v2)")
-    axis, to_keys, to_values = (1, [0, 2, 3, 1], [0, 2, 1, 3]) if element == "float" else (2, [0, 1, 3, 2], [0, 1, 2, 3])
+    heads_first = (2, [0, 1, 3, 2], [0, 1, 2, 3])
+    axis, to_keys, to_values = (1, [0, 2, 3, 1], [0, 2, 1, 3]) if element == "float" else heads_first
     shape = "float[batch, seq, 12]" if flat else "float[batch, 4, seq, 3]"
     split = "q0 = Reshape (x, parts) q = Transpose <perm = [0, 2, 1, 3]> (q0)" if flat else ""
     joined = "o1 = Transpose <perm = [0, 2, 1, 3]> (o) y = Reshape (o1, whole)" if flat else "y = Identity (o)"
