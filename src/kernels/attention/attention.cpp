@@ -482,9 +482,8 @@ class Attention {
   int64_t group_, unit_rows_;
   bool few_, all_see_all_;
   PastCopy past_k_, past_v_;
-  int64_t block_ = 0, blocks_ = 1, chunks_ = 1, units_ = 0, slots_ = 1;
+  int64_t block_ = 0, blocks_ = 1, chunks_ = 1, units_ = 0, slots_ = 1, slot_floats_ = 0, part_floats_ = 0;
   int64_t score_stride_ = 0, value_stride_ = 0, q_stride_ = 0, packed_k_ = 0, packed_v_ = 0;
-  int64_t slot_floats_ = 0, part_floats_ = 0;
   float* parts_ = nullptr;
 };
 
