@@ -7,11 +7,6 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   list(APPEND SDX_ISAS "avx2 -march=x86-64-v3 -maes -mpclmul"
                        "avx512 -march=x86-64-v4 -maes -mpclmul")
 endif()
-option(SDX_AVX512 "Compile kernels for AVX-512; a build that only runs where there is none may do without" ON)
-if(NOT SDX_AVX512)
-  list(FILTER SDX_ISAS EXCLUDE REGEX "^avx512 ")
-  add_compile_definitions(SDX_WITHOUT_AVX512)
-endif()
 
 # Vectors under the sanitizers of a fuzz build: unrolled tiles would compile six times as long with each access checked in
 # place, pointers checked as well, and edges counted. The baseline's form of the same source has what the rest of the

@@ -24,23 +24,9 @@ import steps
 ROOT = checks.ROOT
 BUILD = ROOT / "build/fuzz"
 COMPILER = "clang++"  # g++'s address sanitizer does not see the masked loads and stores of vector code
-
-
-def has_avx512():
-    """Whether this machine runs the kernels for AVX-512; where the system does not tell, they are compiled."""
-    try:
-        with open("/proc/cpuinfo", encoding="utf-8") as file:
-            flags = re.search(r"^flags\s*:(.*)", file.read(), re.M)
-    except OSError:
-        return True
-    needed = {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}
-    return flags is None or needed <= set(flags[1].split())
-
-
 CONFIGURE = ("-DCMAKE_C_COMPILER=clang", f"-DCMAKE_CXX_COMPILER={COMPILER}", "-DSDX_FUZZ=ON",
              "-DSDX_SANITIZE=address,undefined", "-DSDX_BUILD_PYTHON=OFF", "-DSDX_BUILD_TESTS=OFF",
-             "-DSDX_WARNINGS_AS_ERRORS=OFF", f"-DSDX_PLAIN_BUILD={ROOT / 'build/release'}",
-             f"-DSDX_AVX512={'ON' if has_avx512() else 'OFF'}")
+             "-DSDX_WARNINGS_AS_ERRORS=OFF", f"-DSDX_PLAIN_BUILD={ROOT / 'build/release'}")
 # Limits that find hangs and endless memory; a slow input on a busy machine must stay below them.
 LIMITS = ("-timeout=120", "-rss_limit_mb=4096", "-print_final_stats=1", "-detect_leaks=0")
 OPTIONS = {"ASAN_OPTIONS": "allocator_may_return_null=1:detect_leaks=0:malloc_context_size=8"}

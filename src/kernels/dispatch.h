@@ -21,18 +21,11 @@ namespace sardonyx::kernels {
 
 // clang-format off
 #if defined(__x86_64__)
-#if defined(SDX_WITHOUT_AVX512)  // cmake/isa.cmake
-#define SDX_IF_AVX512(...)
-#else
-#define SDX_IF_AVX512(...) __VA_ARGS__
-#endif
 #define SDX_FOR_EACH_ISA(use, ...)       /* best first */ \
-  SDX_IF_AVX512(use(avx512 __VA_OPT__(,) __VA_ARGS__))    \
+  use(avx512 __VA_OPT__(,) __VA_ARGS__)                   \
   use(avx2 __VA_OPT__(,) __VA_ARGS__)                     \
   use(baseline __VA_OPT__(,) __VA_ARGS__)
-#define SDX_X86_VARIANT(isa, name, unit) SDX_VARIANT_OF_##isa(name, unit)
-#define SDX_VARIANT_OF_avx512(name, unit) SDX_IF_AVX512({Isa::avx512, avx512::name, &CpuInfo::unit},)
-#define SDX_VARIANT_OF_avx2(name, unit) {Isa::avx2, avx2::name, &CpuInfo::unit},
+#define SDX_X86_VARIANT(isa, name, unit) {Isa::isa, isa::name, &CpuInfo::unit},
 #else
 #define SDX_FOR_EACH_ISA(use, ...) use(baseline __VA_OPT__(,) __VA_ARGS__)
 #define SDX_X86_VARIANT(isa, name, unit)
