@@ -1,4 +1,4 @@
-// optimizer/passes/fuse/fuse_half_cache.cpp - Attention in float between caches of 16-bit floats reads and writes
+// optimizer/fusion/half_caches.cpp - Attention in float between caches of 16-bit floats reads and writes
 // these.
 //
 // Models of 16-bit floats are computed in float (passes/rewrite/widen_half.cpp), with a Cast of each past before
